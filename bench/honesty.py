@@ -1,0 +1,91 @@
+#!/usr/bin/env python3
+"""How many samples are torn, and how many are impossible, on every interpreter there is.
+
+    bench/honesty.py [--ticks N] [--most-ticks N] [--rate RATE]…
+
+Programs that call, raise and hand over all the time, with a grammar of what can stand on what
+(tests/targets), are recorded until there are --ticks samples of each interpreter at 1 and at 10 kHz
+(150,000), and --most-ticks as fast as it goes (3,000,000). Writes bench/results/<date>-honesty.md
+and .json. Peers are measured on one program, in the row `torn` of run.py.
+"""
+import argparse
+import json
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import machine
+import results
+from ratios import wilson
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "accuracy")]
+import harness  # noqa: E402
+from test_accuracy import CHURN, churn  # noqa: E402
+
+RATES = {"1khz": 1000, "10khz": 10_000, "max": 100_000}  # samples a second, about
+LONGEST_S = 40.0  # of one recording
+COLUMNS = ("interpreter", "rate", "samples", "torn", "torn %", "impossible", "impossible, 95 %",
+           "wrong lines", "missed ticks")
+
+
+def quality_of(folder):
+    """What the newest recording says of itself."""
+    newest = max(folder.rglob("*.cairn"), key=lambda file: file.stat().st_mtime)
+    return harness.Cairn(folder).report(newest)["quality"]
+
+
+def measure(interpreter, rate, ticks):
+    """Sums over all programs, a like part of the samples from each."""
+    sums = Counter()
+    for script in CHURN:
+        left = ticks / len(CHURN)
+        while left > 0:
+            with TemporaryDirectory(prefix="cairn-honesty-") as place:
+                cairn = harness.Cairn(Path(place))
+                seconds = min(LONGEST_S, max(1.0, 1.05 * left / RATES[rate]))
+                n, torn, wrong, wrong_lines = churn(cairn, interpreter, script, seconds, rate)
+                missed = quality_of(Path(place))["missed"]
+            left -= n
+            sums.update(n=n, torn=torn, wrong=sum(wrong.values()),
+                        wrong_lines=sum(wrong_lines.values()), missed=missed)
+    return sums
+
+
+def line_of(interpreter, rate, sums):
+    low, high = wilson(sums["wrong"], sums["n"] - sums["torn"])
+    return (interpreter.label, rate, f"{sums['n']:,}", f"{sums['torn']:,}",
+            f"{100 * sums['torn'] / sums['n']:.3f}", f"{sums['wrong']:,}",
+            f"{100 * low:.5f}-{100 * high:.5f} %", f"{sums['wrong_lines']:,}",
+            f"{sums['missed']:,}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--ticks", type=int, default=150_000)
+    parser.add_argument("--most-ticks", type=int, default=3_000_000)
+    parser.add_argument("--rate", action="append", choices=RATES)
+    args = parser.parse_args()
+    lines, begin, neighbours = [], time.monotonic(), machine.Neighbours()
+    for rate in args.rate or RATES:
+        for interpreter in harness.supported_interpreters():
+            interpreter.prepare()
+            sums = measure(interpreter, rate, args.most_ticks if rate == "max" else args.ticks)
+            lines.append(line_of(interpreter, rate, sums))
+            print("| " + " | ".join(lines[-1]) + " |", flush=True)
+    facts = {"date": time.strftime("%Y-%m-%d %H:%M"), "machine": machine.describe(),
+             "minutes": (time.monotonic() - begin) / 60, "neighbour_cores": neighbours.cores(),
+             "programs": CHURN, "columns": COLUMNS, "rows": lines}
+    name = f"{facts['date'][:10]}-honesty"
+    (results.FOLDER / f"{name}.json").write_text(json.dumps(facts, indent=1) + "\n")
+    table = ["| " + " | ".join(row) + " |" for row in (COLUMNS, ["---"] * len(COLUMNS), *lines)]
+    text = (f"# Torn and impossible stacks\n\n{facts['date']}, {', '.join(CHURN)}; others kept "
+            f"{facts['neighbour_cores']:.2f} cores busy, {facts['minutes']:.0f} minutes\n\n"
+            f"{facts['machine']}\n\n")
+    (results.FOLDER / f"{name}.md").write_text(text + "\n".join(table) + "\n")
+
+
+if __name__ == "__main__":
+    main()

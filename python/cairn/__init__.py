@@ -1,0 +1,48 @@
+"""Cairn, a profiler: the importable part, which finds and starts the `cairn` command.
+
+`with cairn.profile(): …` and `@cairn.profile` sample the program that they stand in.
+
+Only the standard library, and only what every Python from 3.8 on understands: this runs inside
+the interpreter that somebody wants to profile.
+"""
+import os
+import shutil
+import sys
+
+__all__ = ["find_command", "profile"]
+
+
+def find_command():
+    """The path of the `cairn` command that belongs to this package, or None.
+
+    $CAIRN_BIN; else where a build folder has it, or an installation (PREFIX/bin beside
+    PREFIX/share/cairn/python/cairn); else in this Python's own bin folder; else in PATH.
+    """
+    named = os.environ.get("CAIRN_BIN")
+    if named:
+        return named
+    package = os.path.dirname(os.path.abspath(__file__))
+    build = os.path.join(package, "..", "..")
+    installed = os.path.join(package, "..", "..", "..", "..", "bin")
+    for folder in (build, installed, os.path.join(sys.prefix, "bin")):
+        path = os.path.normpath(os.path.join(folder, "cairn"))
+        if os.path.isfile(path) and os.access(path, os.X_OK):
+            return path
+    return shutil.which("cairn")
+
+
+def profile(function=None, *, out=None, rate=None):
+    """Samples this process, from outside, while a block or a function runs.
+
+        with cairn.profile() as profile: …       # profile.path is the recording
+        @cairn.profile
+        @cairn.profile(out="x.cairn", rate="10khz")
+
+    Where no `out` is given the recording is a new file in .cairn/ here; an existing file is never
+    written over. All threads are sampled, and what the process starts. Each call of a decorated
+    function makes a recording, but those inside another, which are part of it. When it cannot be
+    sampled, stderr gets one message and the program goes on.
+    """
+    from cairn import _profile  # most of those who import the package do not need it
+
+    return _profile.of(function, out, rate)

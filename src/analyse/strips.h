@@ -1,0 +1,45 @@
+/* strips.h: what each item spent in each of a few hundred equal strips of the recording's time.
+ *
+ * How much neighbouring strips differ tells how sure a sum is (row_spread.h). A dense table with a
+ * ceiling: when more items come than fit, pairs of strips become one; when that would leave too
+ * few, the table is given up, and is empty from then on.
+ */
+#ifndef CAIRN_STRIPS_H
+#define CAIRN_STRIPS_H
+
+#include "samples.h"
+#include "vec.h"
+
+#define CAIRN_STRIPS_MAX 256u
+#define CAIRN_STRIPS_MIN 16u
+#define CAIRN_STRIPS_ROOM ((size_t)12 << 20) /* cells of a table: 48 MiB */
+#define CAIRN_STRIPS_NONE UINT32_MAX         /* an item that is in no table */
+
+struct cairn_strips {
+    unsigned count; /* strips; 0: not wanted, or given up */
+    uint64_t first_ns, width_ns;
+    CAIRN_VEC(float) cells; /* [item][strip], ns */
+    size_t room;            /* cells, at most */
+};
+
+/* Over (first_ns, last_ns], in at most `room` cells. */
+void cairn_strips_init(struct cairn_strips *strips, uint64_t first_ns, uint64_t last_ns,
+                       size_t room);
+void cairn_strips_release(struct cairn_strips *strips);
+
+/* Adds `value_ns` of a sample to an item, spread over its ticks by their length; a tick lies where
+ * it ends, whole. Items are numbered densely. 0 or -CAIRN_ENOMEM. */
+int cairn_strips_add(struct cairn_strips *strips, uint32_t item, const struct cairn_sample *sample,
+                     uint64_t value_ns);
+
+/* Makes both tables of as many strips: 0 when one of them was given up. */
+void cairn_strips_match(struct cairn_strips *strips, struct cairn_strips *others);
+
+/* Adds all of the item `from` to the item `to`. Either may be CAIRN_STRIPS_NONE; returns the item
+ * that holds both. */
+uint32_t cairn_strips_join(struct cairn_strips *strips, uint32_t to, uint32_t from);
+
+/* An item's ns in a strip; 0 of an item that nothing was added to. */
+double cairn_strips_at(const struct cairn_strips *strips, uint32_t item, unsigned strip);
+
+#endif

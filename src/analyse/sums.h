@@ -1,0 +1,51 @@
+/* sums.h: what each group of threads spent on each stack, added up many million times over.
+ *
+ * A group that is met gets an array over all stacks, as long as those arrays together stay small;
+ * the groups behind that go through a map.
+ */
+#ifndef CAIRN_SUMS_H
+#define CAIRN_SUMS_H
+
+#include "map.h"
+#include "samples.h"
+#include "vec.h"
+
+/* As large as a cache line: misses decide how long a tally takes. */
+struct cairn_sum {
+    uint64_t ticks;
+    uint64_t waiting_ticks; /* of samples that were blocked for most of their time */
+    uint64_t state_ns[CAIRN_STATE_COUNT];
+};
+
+struct cairn_sum_place {
+    uint32_t group, node;
+};
+
+struct cairn_sums {
+    CAIRN_VEC(struct cairn_sum) items;
+    CAIRN_VEC(struct cairn_sum_place) places; /* of the items */
+    struct cairn_map index; /* {group, node} to its item, of groups without an array */
+    uint32_t **arrays;      /* of each group, NULL: item + 1 by node */
+    size_t arrays_bytes, group_count, node_count;
+};
+
+/* 0 or -CAIRN_ENOMEM; release in both cases. */
+int cairn_sums_init(struct cairn_sums *sums, size_t group_count, size_t node_count);
+void cairn_sums_release(struct cairn_sums *sums);
+
+/* The item of a group and a stack, a new one when there is none. 0, -CAIRN_ENOMEM or
+ * -CAIRN_ELIMIT. */
+int cairn_sums_item(struct cairn_sums *sums, uint32_t group, uint32_t node, uint32_t *ret_item);
+void cairn_sum_add(struct cairn_sum *sum, const struct cairn_sum *more);
+
+/* Fetches into the cache what cairn_sums_item() will look at. */
+static inline void cairn_sums_prefetch(const struct cairn_sums *sums, uint32_t group, uint32_t node)
+{
+    if (sums->arrays[group])
+        __builtin_prefetch(&sums->arrays[group][node]);
+}
+
+/* The items by group and node, as indexes; free() them. NULL: no memory. */
+uint32_t *cairn_sums_order(const struct cairn_sums *sums);
+
+#endif

@@ -1,0 +1,25 @@
+/* clock.h: the clocks of a recording. Times are ns in a uint64_t; CLOCK_MONOTONIC unless named. */
+#ifndef CAIRN_CLOCK_H
+#define CAIRN_CLOCK_H
+
+#include <stdint.h>
+
+uint64_t cairn_clock_mono_ns(void);
+uint64_t cairn_clock_boot_ns(void);
+uint64_t cairn_clock_real_ns(void);
+uint64_t cairn_clock_own_cpu_ns(void); /* CPU time of this process */
+
+/* How often the kernel looks at who runs: 1 to 10 ms, as it was built. */
+uint64_t cairn_clock_kernel_tick_ns(void);
+
+/* Sleeps until CLOCK_MONOTONIC reaches `when_ns`; 0, or -EINTR when a signal came first. */
+int cairn_clock_sleep_until(uint64_t when_ns);
+
+/* When to do again what was begun at `begun_ns` and is over now: `wait_ns` after its begin, or
+ * later, so that it takes no more than one `part`th of the time. */
+uint64_t cairn_clock_again(uint64_t begun_ns, uint64_t wait_ns, unsigned part);
+
+/* The id of this boot, 36 characters and NUL; "unknown" when the kernel does not tell. */
+void cairn_clock_boot_id(char ret_text[37]);
+
+#endif

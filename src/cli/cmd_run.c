@@ -1,0 +1,119 @@
+/* cmd_run.c: `cairn run …`: runs a program as if Cairn were not there, then reports. */
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "pidword.h"
+#include "record.h"
+#include "say.h"
+#include "target.h"
+
+#define STATUS_FIRST 121 /* from here to 127 a shell or Cairn might have spoken */
+#define STATUS_LAST 127
+#define STATUS_SIGNAL 128
+
+/* The program's exit status as a shell shows it. When it is not 0 one line says so, and `tail`. */
+static int tell_end(const struct cairn_launch *launch, const char *tail)
+{
+    int status, wait_status = launch->status;
+
+    if (launch->wait_sys) {
+        cairn_say("how the program ended cannot be known: %s; %s", strerror(launch->wait_sys),
+                  tail);
+        return cairn_err_status(-CAIRN_EIO);
+    }
+    if (WIFSIGNALED(wait_status)) {
+        int number = WTERMSIG(wait_status);
+        const char *name = sigabbrev_np(number);
+
+        cairn_say("the program was ended by signal %d (%s%s); %s", number,
+                  name != NULL ? "SIG" : "", name != NULL ? name : strsignal(number), tail);
+        return STATUS_SIGNAL + number;
+    }
+    status = WEXITSTATUS(wait_status);
+    if (status >= STATUS_FIRST && status <= STATUS_LAST)
+        cairn_say("exit status %d is the program's own, not Cairn's; %s", status, tail);
+    else if (status != 0)
+        cairn_say("the program ended with exit status %d; %s", status, tail);
+    return status;
+}
+
+/* Says how the program ended, before the report. With `failed` it was said why there is none. */
+static int tell_outcome(const struct cairn_record *record, bool failed)
+{
+    const struct cairn_session_result *result = &record->result;
+    const char *tail = "the profile covers everything until then";
+    int status = 0;
+
+    if (!result->saw_python)
+        tail = failed ? "there is no profile of it" : "no Python was seen in it";
+    if (result->launch.exited)
+        status = tell_end(&result->launch, tail);
+    if (status == 0 && !failed && !result->saw_python && record->report.fd >= 0)
+        cairn_say("no Python was seen in `%.300s`: none ran, or not for long enough",
+                  record->options.run_as_shown);
+    return status;
+}
+
+/* The recording ended first: what it tells has been told, now the program is waited for. */
+static int outlive(struct cairn_record *record)
+{
+    struct cairn_session_result *result = &record->result;
+
+    if (result->interrupted || cairn_session_wait(result) || !result->launch.exited)
+        return STATUS_SIGNAL + SIGINT;
+    return tell_end(&result->launch, "the profile covers what --for allowed");
+}
+
+/* After the session: says how it went and reports; returns the exit status of Cairn. `refused`:
+ * that nothing may be read was said before. */
+static int finish(struct cairn_record *record, int code, bool refused, const struct cairn_err *err)
+{
+    struct cairn_err report_err = {0};
+    int status, own = 0;
+
+    /* No time has passed: the program never began. */
+    if (code < 0 && record->result.wall_ns == 0)
+        return cairn_say_err(err);
+    if (code == -CAIRN_EPERM && refused)
+        own = cairn_err_status(code);
+    else if (code < 0)
+        own = cairn_say_err(err);
+    status = tell_outcome(record, code < 0);
+    if (record->result.saw_python && cairn_record_report(record, &report_err) < 0)
+        own = own != 0 ? own : cairn_say_err(&report_err);
+    if (!record->result.launch.exited && record->result.launch.pid > 0)
+        status = outlive(record);
+    /* A program that failed is the news that a script waits for. */
+    return status != 0 ? status : own;
+}
+
+int cairn_cmd_run(struct cairn_call *call)
+{
+    struct cairn_record record = {.report = {.fd = -1}};
+    struct cairn_target target;
+    struct cairn_err err = {0};
+    bool refused;
+    int code, status;
+
+    code = cairn_target_resolve(&call->words, call->settings.python, &target, &err);
+    if (code == 0)
+        code = cairn_record_open(&record, &call->settings, cairn_buf_cstr(&target.name), &err);
+    if (code == 0) {
+        record.options.argv = target.argv;
+        record.options.run_as_shown = cairn_buf_cstr(&target.shown);
+        if (record.options.owner != NULL)
+            cairn_say("the program runs as %s, who called sudo; --as-root runs it as root",
+                      record.owner.name);
+        refused = cairn_pid_try_reading(&err) < 0;
+        if (refused)
+            (void)cairn_say_err(&err);
+        code = cairn_record_run(&record, &err);
+        status = finish(&record, code, refused, &err);
+    } else {
+        status = cairn_say_err(&err);
+    }
+    cairn_record_close(&record);
+    cairn_target_release(&target);
+    return status;
+}

@@ -1,0 +1,174 @@
+#include "option.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "nearest.h"
+#include "text.h"
+
+const char *cairn_option_group_name(enum cairn_option_group group)
+{
+    static const char *const names[CAIRN_GROUP_COUNT] = {
+        [CAIRN_GROUP_RECORD] = "Recording",
+        [CAIRN_GROUP_SHOW] = "What is shown",
+        [CAIRN_GROUP_FILTER] = "Of which part of the recording",
+        [CAIRN_GROUP_GENERAL] = "General",
+    };
+
+    return names[group];
+}
+
+const struct cairn_option *cairn_option_find(const char *name, size_t size_bytes)
+{
+    for (size_t i = 0; i < cairn_option_count; i++) {
+        const struct cairn_option *option = &cairn_options[i];
+
+        if (strlen(option->name) == size_bytes && memcmp(option->name, name, size_bytes) == 0)
+            return option;
+    }
+    return NULL;
+}
+
+const struct cairn_option *cairn_option_letter(char letter, unsigned commands)
+{
+    for (size_t i = 0; letter != '\0' && i < cairn_option_count; i++)
+        if (cairn_options[i].letter == letter && (cairn_options[i].commands & commands) != 0)
+            return &cairn_options[i];
+    return NULL;
+}
+
+static void *field_of(const struct cairn_option *option, struct cairn_settings *settings)
+{
+    return (char *)settings + option->offset;
+}
+
+void cairn_settings_init(struct cairn_settings *settings)
+{
+    memset(settings, 0, sizeof(*settings));
+    for (size_t i = 0; i < cairn_option_count; i++) {
+        const struct cairn_option *option = &cairn_options[i];
+
+        if (option->kind == CAIRN_VALUE_CHOICE)
+            *(uint64_t *)field_of(option, settings) = CAIRN_CHOICE_NONE;
+        /* The table's own defaults are right: a unit test sets each of them. */
+        if (option->fallback != NULL)
+            (void)cairn_option_set(option, option->fallback, option->name, settings, NULL);
+    }
+}
+
+static int read_flag(const char *text, bool *ret_value)
+{
+    static const char *const words[2][4] = {{"false", "0", "no", "off"},
+                                            {"true", "1", "yes", "on"}};
+
+    for (unsigned value = 0; value < 2; value++)
+        for (size_t i = 0; i < 4; i++)
+            if (strcasecmp(text, words[value][i]) == 0) {
+                *ret_value = value != 0;
+                return 0;
+            }
+    return -CAIRN_EUSAGE;
+}
+
+static int read_choice(const struct cairn_option *option, const char *text, uint64_t *ret_value)
+{
+    const char *word;
+
+    for (size_t i = 0; (word = option->choice(i)) != NULL; i++)
+        if (strcmp(word, text) == 0) {
+            *ret_value = i;
+            return 0;
+        }
+    return -CAIRN_EUSAGE;
+}
+
+static int read_number(const struct cairn_option *option, const char *text, uint64_t *ret_value)
+{
+    uint64_t value;
+
+    switch (option->kind) {
+    case CAIRN_VALUE_TIME:
+        CAIRN_TRY(cairn_text_parse_time(text, &value));
+        break;
+    case CAIRN_VALUE_SIZE:
+        CAIRN_TRY(cairn_text_parse_size(text, &value));
+        break;
+    case CAIRN_VALUE_RATE:
+        CAIRN_TRY(cairn_text_parse_rate(text, &value));
+        if (value == 0) { /* "max", which no range bounds */
+            *ret_value = 0;
+            return 0;
+        }
+        break;
+    default:
+        CAIRN_TRY(cairn_text_parse_u64(text, &value));
+        break;
+    }
+    if (value < option->min || value > option->max)
+        return -CAIRN_EUSAGE;
+    *ret_value = value;
+    return 0;
+}
+
+static int refuse_choice(const struct cairn_option *option, const char *text, const char *origin,
+                         struct cairn_err *err)
+{
+    char words[256] = "";
+    struct cairn_nearest nearest;
+    const char *word;
+
+    cairn_nearest_init(&nearest, text);
+    for (size_t i = 0; (word = option->choice(i)) != NULL; i++) {
+        size_t used = strlen(words);
+
+        cairn_nearest_try(&nearest, word);
+        snprintf(words + used, sizeof(words) - used, " %s", word);
+    }
+    cairn_err_set(err, -CAIRN_EUSAGE, 0, "option", "%s: there is no %s '%.100s'", origin,
+                  option->value, text);
+    cairn_err_add(err, "It is one of:%s", words);
+    if (cairn_nearest_best(&nearest) != NULL)
+        cairn_err_add(err, "Did you mean %s?", cairn_nearest_best(&nearest));
+    return -CAIRN_EUSAGE;
+}
+
+static int refuse_value(const struct cairn_option *option, const char *text, const char *origin,
+                        struct cairn_err *err)
+{
+    if (option->kind == CAIRN_VALUE_CHOICE)
+        return refuse_choice(option, text, origin, err);
+    cairn_err_set(err, -CAIRN_EUSAGE, 0, "option", "%s: '%.100s' cannot be used as %s", origin,
+                  text, option->kind == CAIRN_VALUE_FLAG ? "a yes or no" : option->value);
+    cairn_err_add(err, "It takes %s.",
+                  option->kind == CAIRN_VALUE_FLAG ? "true or false"
+                  : option->range != NULL          ? option->range
+                                                   : "at least one character");
+    return -CAIRN_EUSAGE;
+}
+
+int cairn_option_set(const struct cairn_option *option, const char *text, const char *origin,
+                     struct cairn_settings *settings, struct cairn_err *err)
+{
+    void *field = field_of(option, settings);
+    int code;
+
+    switch (option->kind) {
+    case CAIRN_VALUE_FLAG:
+        code = read_flag(text == NULL ? "true" : text, field);
+        break;
+    case CAIRN_VALUE_TEXT:
+    case CAIRN_VALUE_FILE:
+        code = text[0] == '\0' ? -CAIRN_EUSAGE : 0;
+        if (code == 0)
+            *(const char **)field = text;
+        break;
+    case CAIRN_VALUE_CHOICE:
+        code = read_choice(option, text, field);
+        break;
+    default:
+        code = read_number(option, text, field);
+        break;
+    }
+    return code < 0 ? refuse_value(option, text, origin, err) : 0;
+}

@@ -1,0 +1,105 @@
+/* option.h: one table of options. The parser, help, completions, man pages, [tool.cairn] and the
+ * environment all read it, so that they cannot disagree.
+ *
+ * Holds always: names are unique; an option belongs to at least one command; its field in struct
+ * cairn_settings has the type of its kind. Static data, shared by all threads.
+ */
+#ifndef CAIRN_OPTION_H
+#define CAIRN_OPTION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "err.h"
+
+enum cairn_value_kind {                     /* what it takes, and the type of its field */
+                        CAIRN_VALUE_FLAG,   /* nothing: bool */
+                        CAIRN_VALUE_TEXT,   /* const char *, NULL when not given; borrowed */
+                        CAIRN_VALUE_FILE,   /* the same, completed as the name of a file */
+                        CAIRN_VALUE_TIME,   /* uint64_t, ns */
+                        CAIRN_VALUE_SIZE,   /* uint64_t, bytes */
+                        CAIRN_VALUE_RATE,   /* uint64_t, ns between ticks, 0: as fast as it goes */
+                        CAIRN_VALUE_NUMBER, /* uint64_t */
+                        CAIRN_VALUE_CHOICE, /* uint64_t, the index of the word */
+};
+
+enum cairn_option_group { /* in the order help shows them */
+                          CAIRN_GROUP_RECORD,
+                          CAIRN_GROUP_SHOW,
+                          CAIRN_GROUP_FILTER,
+                          CAIRN_GROUP_GENERAL,
+                          CAIRN_GROUP_COUNT
+};
+
+enum { /* bits of cairn_option.commands */
+       CAIRN_FOR_RUN = 1,
+       CAIRN_FOR_ATTACH = 2,
+       CAIRN_FOR_DUMP = 4,
+       CAIRN_FOR_REPORT = 8,
+       CAIRN_FOR_EXPORT = 16,
+       CAIRN_FOR_HELP = 32,
+       CAIRN_FOR_COMPLETIONS = 64,
+       CAIRN_FOR_MAN = 128,
+       CAIRN_FOR_DOCTOR = 256,
+};
+
+enum { /* bits of cairn_option.sources: where it may be set beside the command line */
+       CAIRN_FROM_ENV = 1,
+       /* Not for what names a program to run or a file to write: the file comes with a checkout. */
+       CAIRN_FROM_PROJECT = 2,
+};
+
+#define CAIRN_CHOICE_NONE UINT64_MAX /* of a choice that has no default */
+
+enum cairn_unit { CAIRN_UNIT_TIME, CAIRN_UNIT_SAMPLES };
+
+struct cairn_settings { /* plain values; what they mean is for the commands */
+    bool help, version;
+    uint64_t interval_ns, for_ns, seed, rotate_bytes, flush_ns; /* 0: not given */
+    const char *output, *python, *report;
+    bool force, sync, no_children, as_root, handshake;
+    uint64_t metric, sort, by, limit; /* enum cairn_metric, cairn_sort, cairn_by; rows */
+    uint64_t overlay;                 /* its number, or CAIRN_CHOICE_NONE */
+    const char *of;
+    bool only_my_code, idle, json;
+    const char *thread, *process, *focus, *ignore;
+    uint64_t from_ns, to_ns;
+    uint64_t format, unit, lines; /* of cairn_exporters[]; enum cairn_unit; as lines_word() */
+    bool threads, processes;
+};
+
+struct cairn_option {
+    const char *name; /* long, without dashes; the key in [tool.cairn] */
+    char letter;      /* 0: none */
+    uint8_t kind, group, sources;
+    uint16_t commands;
+    const char *value;    /* how help calls the value; NULL for a flag */
+    const char *fallback; /* the default, as somebody would type it; NULL: none */
+    uint64_t min, max;    /* of a number, in the unit of its field */
+    const char *range;    /* the same in words, for the message; NULL for what takes anything */
+    const char *(*choice)(size_t index); /* words of a choice; NULL behind the last */
+    size_t offset;                       /* of its field */
+    const char *brief;                   /* one line */
+    const char *detail;                  /* sentences for `cairn help` and the manual */
+};
+
+extern const struct cairn_option cairn_options[];
+extern const size_t cairn_option_count;
+
+const char *cairn_option_group_name(enum cairn_option_group group);
+
+/* By long name (`size_bytes` of it) or letter, whichever command it is for; NULL: none. */
+const struct cairn_option *cairn_option_find(const char *name, size_t size_bytes);
+const struct cairn_option *cairn_option_letter(char letter, unsigned commands);
+
+/* Every option at its default. */
+void cairn_settings_init(struct cairn_settings *settings);
+
+/* Reads `text` into the option's field; the text is borrowed. `origin` is what the message calls
+ * it: "--rate", "CAIRN_RATE", "pyproject.toml:3: rate". Text NULL turns a flag on.
+ * -CAIRN_EUSAGE, with `err` filled and the settings as they were. */
+int cairn_option_set(const struct cairn_option *option, const char *text, const char *origin,
+                     struct cairn_settings *settings, struct cairn_err *err);
+
+#endif

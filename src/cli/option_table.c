@@ -1,0 +1,411 @@
+/* option_table.c: the options, in the order help shows them within their group. */
+#include "option.h"
+
+#include "export.h"
+#include "table.h"
+
+#define NS_PER_MS ((uint64_t)1000000)
+#define NS_PER_S (1000 * NS_PER_MS)
+#define NS_PER_H (3600 * NS_PER_S)
+
+#define FOR_RECORD (CAIRN_FOR_RUN | CAIRN_FOR_ATTACH)
+#define FOR_READ (CAIRN_FOR_REPORT | CAIRN_FOR_EXPORT)
+#define FOR_ALL                                                                                    \
+    (FOR_RECORD | FOR_READ | CAIRN_FOR_DUMP | CAIRN_FOR_HELP | CAIRN_FOR_COMPLETIONS |             \
+     CAIRN_FOR_MAN | CAIRN_FOR_DOCTOR)
+#define FROM_BOTH (CAIRN_FROM_ENV | CAIRN_FROM_PROJECT)
+#define FIELD(name) offsetof(struct cairn_settings, name)
+
+static const char *metric_word(size_t index)
+{
+    return index < CAIRN_METRIC_COUNT ? cairn_metric_name((enum cairn_metric)index) : NULL;
+}
+
+static const char *overlay_word(size_t index)
+{
+    return index < CAIRN_OVERLAY_COUNT ? cairn_overlay_name((unsigned)index) : NULL;
+}
+
+static const char *by_word(size_t index)
+{
+    static const char *const words[] = {
+        [CAIRN_BY_FUNCTION] = "function", [CAIRN_BY_LINE] = "line",
+        [CAIRN_BY_MODULE] = "module",     [CAIRN_BY_THREAD] = "thread",
+        [CAIRN_BY_PROCESS] = "process",   [CAIRN_BY_STATE] = "state",
+        [CAIRN_BY_TASK] = "task",
+    };
+
+    return index < sizeof(words) / sizeof(words[0]) ? words[index] : NULL;
+}
+
+static const char *sort_word(size_t index)
+{
+    static const char *const words[] = {
+        [CAIRN_SORT_SELF] = "self", [CAIRN_SORT_TOTAL] = "total", [CAIRN_SORT_NAME] = "name"};
+
+    return index < sizeof(words) / sizeof(words[0]) ? words[index] : NULL;
+}
+
+static const char *format_word(size_t index)
+{
+    return cairn_exporters[index].name; /* NULL behind the last */
+}
+
+static const char *unit_word(size_t index)
+{
+    static const char *const words[] = {
+        [CAIRN_UNIT_TIME] = "time", [CAIRN_UNIT_SAMPLES] = "samples"};
+
+    return index < sizeof(words) / sizeof(words[0]) ? words[index] : NULL;
+}
+
+static const char *lines_word(size_t index)
+{
+    static const char *const words[] = {"executing", "first", "none"};
+
+    return index < sizeof(words) / sizeof(words[0]) ? words[index] : NULL;
+}
+
+/* lines_word() names all but the first of them: that one means that nobody chose. */
+_Static_assert(CAIRN_EXPORT_LINES_DEFAULT == 0 && CAIRN_EXPORT_LINES_EXECUTING == 1 &&
+                   CAIRN_EXPORT_LINES_FIRST == 2 && CAIRN_EXPORT_LINES_NONE == 3,
+               "enum cairn_export_lines and lines_word() have the same order");
+
+const struct cairn_option cairn_options[] = {
+    {.name = "rate",
+     .letter = 'r',
+     .kind = CAIRN_VALUE_RATE,
+     .group = CAIRN_GROUP_RECORD,
+     .sources = FROM_BOTH,
+     .commands = FOR_RECORD,
+     .value = "RATE",
+     .fallback = "1khz",
+     .min = 1000,
+     .max = NS_PER_S,
+     .range = "1hz to 1mhz, or max",
+     .offset = FIELD(interval_ns),
+     .brief = "how often to look: 100hz, 1khz, 10khz, max",
+     .detail = "Looks at random moments, so many a second on average. Higher rates tell more of a "
+               "short program and cost more: the report says how much."},
+    {.name = "for",
+     .kind = CAIRN_VALUE_TIME,
+     .group = CAIRN_GROUP_RECORD,
+     .commands = FOR_RECORD,
+     .value = "TIME",
+     .min = NS_PER_MS,
+     .max = 100000 * NS_PER_H,
+     .range = "1ms to 100000h",
+     .offset = FIELD(for_ns),
+     .brief = "stop recording after TIME: 500ms, 30s, 5m",
+     .detail = "The program itself is not stopped; after `cairn run` its end is waited for."},
+    {.name = "output",
+     .letter = 'o',
+     .kind = CAIRN_VALUE_FILE,
+     .group = CAIRN_GROUP_RECORD,
+     .commands = FOR_RECORD | CAIRN_FOR_EXPORT,
+     .value = "FILE",
+     .offset = FIELD(output),
+     .brief = "write to FILE",
+     .detail = "For a recording the default is a new file in .cairn/ in the current folder, or in "
+               "$TMPDIR where that cannot be written. For an export it is stdout."},
+    {.name = "force",
+     .kind = CAIRN_VALUE_FLAG,
+     .group = CAIRN_GROUP_RECORD,
+     .commands = FOR_RECORD | CAIRN_FOR_EXPORT,
+     .offset = FIELD(force),
+     .brief = "write over a file that exists",
+     .detail = "Without it no file that exists is ever written over."},
+    {.name = "python",
+     .kind = CAIRN_VALUE_FILE,
+     .group = CAIRN_GROUP_RECORD,
+     .sources = CAIRN_FROM_ENV,
+     .commands = FOR_RECORD,
+     .value = "PATH",
+     .offset = FIELD(python),
+     .brief = "the Python that runs a script, -m or -c",
+     .detail = "The default is the one a script names in its first line, then the active virtual "
+               "environment's python3, then the first python3 in PATH. `cairn attach` takes "
+               "it as well, and has no use for it."},
+    {.name = "report",
+     .kind = CAIRN_VALUE_FILE,
+     .group = CAIRN_GROUP_RECORD,
+     .sources = CAIRN_FROM_ENV,
+     .commands = FOR_RECORD,
+     .value = "FILE|none",
+     .offset = FIELD(report),
+     .brief = "where the report goes, instead of stderr",
+     .detail = "`none` writes no report; the recording is made all the same."},
+    {.name = "no-children",
+     .kind = CAIRN_VALUE_FLAG,
+     .group = CAIRN_GROUP_RECORD,
+     .sources = FROM_BOTH,
+     .commands = FOR_RECORD,
+     .offset = FIELD(no_children),
+     .brief = "leave processes alone that the program starts",
+     .detail = "A program that the process itself turns into (exec) is still followed."},
+    {.name = "as-root",
+     .kind = CAIRN_VALUE_FLAG,
+     .group = CAIRN_GROUP_RECORD,
+     .commands = FOR_RECORD,
+     .offset = FIELD(as_root),
+     .brief = "under sudo: run the program, and own the recording, as root",
+     .detail = "Without it a program that is started under sudo runs as the user who called sudo, "
+               "and the recording is made as that user too. Sampling is done by root either way."},
+    {.name = "handshake",
+     .kind = CAIRN_VALUE_FLAG,
+     .group = CAIRN_GROUP_RECORD,
+     .commands = CAIRN_FOR_ATTACH,
+     .offset = FIELD(handshake),
+     .brief = "for programs that have themselves sampled: talk by stdin and stdout",
+     .detail = "Begins when stdin brings a line, writes `sampling FILE` to stdout with the first "
+               "sample, and ends when stdin brings more or ends. cairn.profile() uses it."},
+    {.name = "seed",
+     .kind = CAIRN_VALUE_NUMBER,
+     .group = CAIRN_GROUP_RECORD,
+     .commands = FOR_RECORD,
+     .value = "NUMBER",
+     .min = 1,
+     .max = UINT64_MAX,
+     .range = "1 to 18446744073709551615",
+     .offset = FIELD(seed),
+     .brief = "of the random moments; drawn and recorded otherwise",
+     .detail = "The same seed and rate give the same schedule of moments."},
+    {.name = "sync",
+     .kind = CAIRN_VALUE_FLAG,
+     .group = CAIRN_GROUP_RECORD,
+     .sources = FROM_BOTH,
+     .commands = FOR_RECORD,
+     .offset = FIELD(sync),
+     .brief = "have every second on the disk, against power loss",
+     .detail = "The death of a process costs at most a second of the recording without it too."},
+    {.name = "rotate",
+     .kind = CAIRN_VALUE_SIZE,
+     .group = CAIRN_GROUP_RECORD,
+     .sources = FROM_BOTH,
+     .commands = FOR_RECORD,
+     .value = "SIZE",
+     .min = 64 << 10,
+     .max = (uint64_t)1 << 40,
+     .range = "64k to 1t",
+     .offset = FIELD(rotate_bytes),
+     .brief = "start a new file whenever one has reached SIZE",
+     .detail = "Each file can be read alone; reading the first reads all of them."},
+    {.name = "flush",
+     .kind = CAIRN_VALUE_TIME,
+     .group = CAIRN_GROUP_RECORD,
+     .sources = FROM_BOTH,
+     .commands = FOR_RECORD,
+     .value = "TIME",
+     .fallback = "1s",
+     .min = 10 * NS_PER_MS,
+     .max = 60 * NS_PER_S,
+     .range = "10ms to 60s",
+     .offset = FIELD(flush_ns),
+     .brief = "how much may be lost when Cairn itself is killed",
+     .detail = "Shorter makes the recording a little larger."},
+
+    {.name = "by",
+     .kind = CAIRN_VALUE_CHOICE,
+     .group = CAIRN_GROUP_SHOW,
+     .sources = FROM_BOTH,
+     .commands = CAIRN_FOR_REPORT,
+     .value = "ROWS",
+     .choice = by_word,
+     .offset = FIELD(by),
+     .brief = "rows of the table: function, line, module, thread, process, state, task",
+     .detail = "Without it there are two tables, functions and lines; in JSON, functions."},
+    {.name = "of",
+     .kind = CAIRN_VALUE_TEXT,
+     .group = CAIRN_GROUP_SHOW,
+     .commands = CAIRN_FOR_REPORT,
+     .value = "FUNCTION",
+     .offset = FIELD(of),
+     .brief = "who calls FUNCTION, and what it calls",
+     .detail = "A name, a qualified name, or else an extended regular expression."},
+    {.name = "sort",
+     .kind = CAIRN_VALUE_CHOICE,
+     .group = CAIRN_GROUP_SHOW,
+     .sources = FROM_BOTH,
+     .commands = CAIRN_FOR_REPORT,
+     .value = "KEY",
+     .fallback = "self",
+     .choice = sort_word,
+     .offset = FIELD(sort),
+     .brief = "order of the rows: self, total, name",
+     .detail = "self is the time in a row itself, total the time in it and all it called."},
+    {.name = "limit",
+     .letter = 'n',
+     .kind = CAIRN_VALUE_NUMBER,
+     .group = CAIRN_GROUP_SHOW,
+     .sources = FROM_BOTH,
+     .commands = CAIRN_FOR_REPORT,
+     .value = "NUMBER",
+     .min = 1,
+     .max = 1000000,
+     .range = "1 to 1000000",
+     .offset = FIELD(limit),
+     .brief = "at most so many rows",
+     .detail = "Without it a text shows what fits on a screen or two, and JSON all."},
+    {.name = "json",
+     .kind = CAIRN_VALUE_FLAG,
+     .group = CAIRN_GROUP_SHOW,
+     .commands = CAIRN_FOR_REPORT | CAIRN_FOR_DUMP | CAIRN_FOR_DOCTOR,
+     .offset = FIELD(json),
+     .brief = "one JSON object instead of text",
+     .detail = "docs/json.md names every key."},
+    {.name = "idle",
+     .kind = CAIRN_VALUE_FLAG,
+     .group = CAIRN_GROUP_SHOW,
+     .sources = FROM_BOTH,
+     .commands = CAIRN_FOR_REPORT,
+     .offset = FIELD(idle),
+     .brief = "count waiting for work in the tables",
+     .detail = "Waiting in accept, poll or on an empty queue is one line beside the tables "
+               "otherwise, and shares are of the rest."},
+    {.name = "format",
+     .letter = 'f',
+     .kind = CAIRN_VALUE_CHOICE,
+     .group = CAIRN_GROUP_SHOW,
+     .commands = CAIRN_FOR_EXPORT,
+     .value = "FORMAT",
+     .choice = format_word,
+     .offset = FIELD(format),
+     .brief = "what to write; `cairn help export` lists them",
+     .detail = "There is no default."},
+    {.name = "unit",
+     .kind = CAIRN_VALUE_CHOICE,
+     .group = CAIRN_GROUP_SHOW,
+     .commands = CAIRN_FOR_EXPORT,
+     .value = "UNIT",
+     .fallback = "time",
+     .choice = unit_word,
+     .offset = FIELD(unit),
+     .brief = "values are times, or numbers of samples",
+     .detail = "Times are those of the metric: whole microseconds in collapsed stacks."},
+    {.name = "lines",
+     .kind = CAIRN_VALUE_CHOICE,
+     .group = CAIRN_GROUP_SHOW,
+     .commands = CAIRN_FOR_EXPORT,
+     .value = "LINES",
+     .choice = lines_word,
+     .offset = FIELD(lines),
+     .brief = "lines of frames: executing, first, none",
+     .detail = "executing is the line that ran, first the one where the function begins. The "
+               "default is what readers of the format are used to."},
+    {.name = "threads",
+     .kind = CAIRN_VALUE_FLAG,
+     .group = CAIRN_GROUP_SHOW,
+     .commands = CAIRN_FOR_EXPORT,
+     .offset = FIELD(threads),
+     .brief = "put thread:NAME in front of every stack",
+     .detail = "Of collapsed stacks."},
+    {.name = "processes",
+     .kind = CAIRN_VALUE_FLAG,
+     .group = CAIRN_GROUP_SHOW,
+     .commands = CAIRN_FOR_EXPORT,
+     .offset = FIELD(processes),
+     .brief = "put process:PID in front of every stack",
+     .detail = "Of collapsed stacks."},
+
+    {.name = "metric",
+     .kind = CAIRN_VALUE_CHOICE,
+     .group = CAIRN_GROUP_FILTER,
+     .sources = FROM_BOTH,
+     .commands = FOR_READ,
+     .value = "METRIC",
+     .fallback = "wall",
+     .choice = metric_word,
+     .offset = FIELD(metric),
+     .brief = "which time: wall, cpu, gil, gil-wait, runq, blocked",
+     .detail = "One recording holds all of them; what could not be measured is said to be n/a."},
+    {.name = "thread",
+     .kind = CAIRN_VALUE_TEXT,
+     .group = CAIRN_GROUP_FILTER,
+     .commands = FOR_READ,
+     .value = "THREAD",
+     .offset = FIELD(thread),
+     .brief = "only threads with this number or name",
+     .detail = "A name may hold * and ?."},
+    {.name = "process",
+     .kind = CAIRN_VALUE_TEXT,
+     .group = CAIRN_GROUP_FILTER,
+     .commands = FOR_READ,
+     .value = "PROCESS",
+     .offset = FIELD(process),
+     .brief = "only processes with this number, name or role",
+     .detail = "A name may hold * and ?."},
+    {.name = "while",
+     .kind = CAIRN_VALUE_CHOICE,
+     .group = CAIRN_GROUP_FILTER,
+     .commands = FOR_READ,
+     .value = "OVERLAY",
+     .choice = overlay_word,
+     .offset = FIELD(overlay),
+     .brief = "only moments at which a thread: gil_held, gc, exception",
+     .detail = "Held the GIL, collected garbage, or had an exception on its way or being handled."},
+    {.name = "focus",
+     .kind = CAIRN_VALUE_TEXT,
+     .group = CAIRN_GROUP_FILTER,
+     .sources = FROM_BOTH,
+     .commands = FOR_READ,
+     .value = "REGEX",
+     .offset = FIELD(focus),
+     .brief = "only stacks with a frame that matches",
+     .detail = "An extended regular expression, held against \"qualname file\" of each frame."},
+    {.name = "ignore",
+     .kind = CAIRN_VALUE_TEXT,
+     .group = CAIRN_GROUP_FILTER,
+     .sources = FROM_BOTH,
+     .commands = FOR_READ,
+     .value = "REGEX",
+     .offset = FIELD(ignore),
+     .brief = "without the stacks that have a frame that matches",
+     .detail = "An extended regular expression, held against \"qualname file\" of each frame."},
+    {.name = "only-my-code",
+     .kind = CAIRN_VALUE_FLAG,
+     .group = CAIRN_GROUP_FILTER,
+     .sources = FROM_BOTH,
+     .commands = FOR_READ,
+     .offset = FIELD(only_my_code),
+     .brief = "give the time of libraries to the line of yours that called them",
+     .detail = "Yours is what lies neither in the standard library nor in site-packages."},
+    {.name = "from",
+     .kind = CAIRN_VALUE_TIME,
+     .group = CAIRN_GROUP_FILTER,
+     .commands = FOR_READ,
+     .value = "TIME",
+     .fallback = "0",
+     .max = UINT64_MAX,
+     .range = "a time like 250ms or 3s",
+     .offset = FIELD(from_ns),
+     .brief = "from this moment of the recording on: 250ms, 3s",
+     .detail = "Counted from the start of the recording."},
+    {.name = "to",
+     .kind = CAIRN_VALUE_TIME,
+     .group = CAIRN_GROUP_FILTER,
+     .commands = FOR_READ,
+     .value = "TIME",
+     .min = 1,
+     .max = UINT64_MAX,
+     .range = "a time like 250ms or 3s",
+     .offset = FIELD(to_ns),
+     .brief = "up to this moment of the recording",
+     .detail = "Counted from the start of the recording."},
+
+    {.name = "help",
+     .letter = 'h',
+     .kind = CAIRN_VALUE_FLAG,
+     .group = CAIRN_GROUP_GENERAL,
+     .commands = FOR_ALL,
+     .offset = FIELD(help),
+     .brief = "this text",
+     .detail = "`cairn help COMMAND` says more."},
+    {.name = "version",
+     .kind = CAIRN_VALUE_FLAG,
+     .group = CAIRN_GROUP_GENERAL,
+     .commands = FOR_ALL,
+     .offset = FIELD(version),
+     .brief = "the version of Cairn",
+     .detail = "With nothing else."},
+};
+const size_t cairn_option_count = sizeof(cairn_options) / sizeof(cairn_options[0]);

@@ -1,0 +1,87 @@
+#include "show.h"
+
+#include <string.h>
+
+#include "place.h"
+#include "report_json.h"
+#include "report_text.h"
+#include "terminal.h"
+
+int cairn_show_load(const struct cairn_words *words, struct cairn_progress *progress,
+                    struct cairn_model **ret_model, struct cairn_buf *ret_path,
+                    struct cairn_err *err)
+{
+    const char *newest, *const *paths = (const char *const *)words->items;
+    size_t count = words->count;
+    int code;
+
+    if (count == 0) {
+        CAIRN_TRY(cairn_place_newest(ret_path, err));
+        newest = cairn_buf_cstr(ret_path);
+        paths = &newest;
+        count = 1;
+    }
+    code = cairn_model_load_told(paths, count, progress, ret_model, err);
+    if (code < 0 && count == 1 && strstr(err->text, paths[0]) == NULL)
+        cairn_err_add(err, "The file is %.300s.", paths[0]);
+    return code;
+}
+
+int cairn_show_filter(const struct cairn_settings *settings, struct cairn_filter *ret_filter,
+                      struct cairn_err *err)
+{
+    cairn_filter_init(ret_filter);
+    ret_filter->metric = (enum cairn_metric)settings->metric;
+    ret_filter->thread = settings->thread;
+    ret_filter->process = settings->process;
+    ret_filter->focus = settings->focus;
+    if (settings->overlay != CAIRN_CHOICE_NONE)
+        ret_filter->overlays = 1u << settings->overlay;
+    ret_filter->ignore = settings->ignore;
+    ret_filter->only_my_code = settings->only_my_code;
+    ret_filter->from_ns = settings->from_ns;
+    if (settings->to_ns == 0)
+        return 0;
+    ret_filter->to_ns = settings->to_ns;
+    if (settings->to_ns > settings->from_ns)
+        return 0;
+    cairn_err_set(err, -CAIRN_EUSAGE, 0, "filter", "--to lies before --from: nothing is left");
+    cairn_err_add(err, "Both count from the start of the recording.");
+    return -CAIRN_EUSAGE;
+}
+
+int cairn_show_report(const struct cairn_model *model, const struct cairn_settings *settings,
+                      const char *path, const struct cairn_output *output, struct cairn_err *err)
+{
+    struct cairn_report_options options;
+    struct cairn_terminal terminal;
+    struct cairn_source source;
+    struct cairn_filter filter;
+    struct cairn_outlet outlet;
+    struct cairn_tally tally;
+    int code;
+
+    CAIRN_TRY(cairn_show_filter(settings, &filter, err));
+    filter.threads_joined = true;
+    CAIRN_TRY(cairn_tally_make(model, &filter, &tally, err));
+    cairn_terminal_ask(output->fd, &terminal);
+    cairn_source_init(&source, model);
+    cairn_report_options_init(&options);
+    options.source = &source;
+    options.by = settings->by == CAIRN_CHOICE_NONE ? -1 : (int)settings->by;
+    options.sort = (enum cairn_sort)settings->sort;
+    options.limit = (size_t)settings->limit;
+    options.with_idle = settings->idle;
+    options.of = settings->of;
+    options.width = terminal.columns;
+    options.colour = terminal.colour;
+    options.next = true;
+    options.file = path;
+    cairn_outlet_init(&outlet, output->fd, output->name);
+    code = settings->json ? cairn_report_json(&tally, &options, &outlet, err)
+                          : cairn_report_text(&tally, &options, &outlet, err);
+    code = cairn_outlet_finish(&outlet, code, err);
+    cairn_source_release(&source);
+    cairn_tally_release(&tally);
+    return code;
+}

@@ -1,0 +1,350 @@
+#include "procfs.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "err.h"
+#include "io.h"
+
+#define TEXT_MAX 4096
+#define PIDS_MAX (1u << 22) /* the kernel's own limit of pids */
+
+static int code_of(int sys)
+{
+    if (sys == 0)
+        return 0;
+    if (sys == -ESRCH || sys == -ENOENT)
+        return -CAIRN_EGONE;
+    if (sys == -EACCES || sys == -EPERM)
+        return -CAIRN_EPERM;
+    return sys == -ENOMEM ? -CAIRN_ENOMEM : -CAIRN_EIO;
+}
+
+/* Reads a small file whole into `text`, NUL behind it; its length, or a negative code. */
+static ssize_t read_text(const char *path, char *text, size_t size)
+{
+    int fd = cairn_io_open(path, O_RDONLY, 0);
+    ssize_t got;
+
+    if (fd < 0)
+        return code_of(fd);
+    got = cairn_io_read(fd, text, size - 1);
+    cairn_io_close(&fd);
+    if (got < 0)
+        return code_of((int)got);
+    text[got] = '\0';
+    return got;
+}
+
+static void task_path(char *path, size_t size, pid_t pid, pid_t tid, const char *name)
+{
+    if (tid)
+        snprintf(path, size, "/proc/%d/task/%d/%s", (int)pid, (int)tid, name);
+    else
+        snprintf(path, size, "/proc/%d/%s", (int)pid, name);
+}
+
+int cairn_proc_stat(pid_t pid, pid_t tid, struct cairn_proc_stat *ret_stat)
+{
+    struct cairn_proc_stat stat = {0};
+    char path[64], text[TEXT_MAX], *open, *close;
+    unsigned long long start_ticks, start_stack;
+    long ticks_per_s = sysconf(_SC_CLK_TCK);
+    int ppid;
+    ssize_t got;
+
+    task_path(path, sizeof(path), pid, tid, "stat");
+    got = read_text(path, text, sizeof(text));
+    if (got < 0)
+        return (int)got;
+    /* The name may hold anything, brackets and spaces too: it ends at the last bracket. */
+    open = strchr(text, '(');
+    close = strrchr(text, ')');
+    if (!open || !close || close < open || got == 0)
+        return got == 0 ? -CAIRN_EGONE : -CAIRN_EDAMAGED;
+    if (sscanf(close + 1,
+               " %c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu"
+               " %*u %*d %*u %*u %*u %llu",
+               &stat.state, &ppid, &start_ticks, &start_stack) != 4)
+        return -CAIRN_EDAMAGED;
+    stat.ppid = ppid;
+    stat.start_ns = start_ticks * (1000000000ull / (uint64_t)(ticks_per_s > 0 ? ticks_per_s : 100));
+    stat.start_stack = start_stack;
+    snprintf(stat.comm, sizeof(stat.comm), "%.*s", (int)(close - open - 1), open + 1);
+    *ret_stat = stat;
+    return 0;
+}
+
+static int add_pid(struct cairn_pids *pids, pid_t pid)
+{
+    CAIRN_TRY(cairn_vec_reserve(pids, pids->count + 1, PIDS_MAX));
+    pids->items[pids->count++] = pid;
+    return 0;
+}
+
+static int compare_pids(const void *a, const void *b)
+{
+    pid_t left = *(const pid_t *)a, right = *(const pid_t *)b;
+
+    return (left > right) - (left < right);
+}
+
+int cairn_proc_threads(pid_t pid, struct cairn_pids *ret_tids)
+{
+    char path[64];
+    struct dirent *entry;
+    DIR *dir;
+    int code = 0;
+
+    ret_tids->count = 0;
+    snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+    dir = opendir(path);
+    if (!dir)
+        return code_of(-errno);
+    while (code >= 0) {
+        errno = 0;
+        entry = readdir(dir);
+        if (!entry) {
+            code = code_of(-errno);
+            break;
+        }
+        if (isdigit((unsigned char)entry->d_name[0]))
+            code = add_pid(ret_tids, (pid_t)strtol(entry->d_name, NULL, 10));
+    }
+    closedir(dir);
+    if (code >= 0 && ret_tids->count > 1)
+        qsort(ret_tids->items, ret_tids->count, sizeof(pid_t), compare_pids);
+    return code;
+}
+
+static int add_children_of(pid_t pid, pid_t tid, struct cairn_pids *pids)
+{
+    struct cairn_buf text;
+    char path[64], *word, *end;
+    int code;
+
+    task_path(path, sizeof(path), pid, tid, "children");
+    cairn_buf_init(&text, 1u << 20);
+    code = cairn_io_read_file(AT_FDCWD, path, &text);
+    if (code < 0) {
+        cairn_buf_release(&text);
+        return code_of(code);
+    }
+    word = (char *)cairn_buf_cstr(&text);
+    for (; word && *word && code >= 0; word = end) {
+        long child = strtol(word, &end, 10);
+
+        if (end == word)
+            break;
+        code = add_pid(pids, (pid_t)child);
+    }
+    cairn_buf_release(&text);
+    return code < 0 ? code : 0;
+}
+
+int cairn_proc_children(pid_t pid, struct cairn_pids *ret_pids)
+{
+    struct cairn_pids tids = {0};
+    int code = cairn_proc_threads(pid, &tids);
+
+    ret_pids->count = 0;
+    for (size_t i = 0; i < tids.count && code >= 0; i++) {
+        code = add_children_of(pid, tids.items[i], ret_pids);
+        if (code == -CAIRN_EGONE) /* that thread ended meanwhile */
+            code = 0;
+    }
+    cairn_vec_release(&tids);
+    return code;
+}
+
+/* The value behind "NAME:" in a status file; NULL when it is not there. */
+static const char *status_field(const char *text, const char *name)
+{
+    size_t length = strlen(name);
+
+    for (const char *line = text; line; line = strchr(line, '\n')) {
+        line += *line == '\n';
+        if (!strncmp(line, name, length) && line[length] == ':')
+            return line + length + 1;
+    }
+    return NULL;
+}
+
+/* -CAIRN_EEND: the file has no such field. */
+static int status_number(pid_t pid, pid_t tid, const char *name, uint64_t *ret_number)
+{
+    char path[64], text[TEXT_MAX];
+    const char *field;
+    ssize_t got;
+
+    task_path(path, sizeof(path), pid, tid, "status");
+    got = read_text(path, text, sizeof(text));
+    if (got < 0)
+        return (int)got;
+    field = status_field(text, name);
+    if (!field)
+        return -CAIRN_EEND;
+    *ret_number = strtoull(field, NULL, 10);
+    return 0;
+}
+
+int cairn_proc_ns_tid(pid_t pid, pid_t tid, pid_t *ret_ns_tid)
+{
+    char path[64], text[TEXT_MAX], *end;
+    const char *field;
+    long value = 0;
+    ssize_t got;
+
+    task_path(path, sizeof(path), pid, tid, "status");
+    got = read_text(path, text, sizeof(text));
+    if (got < 0)
+        return (int)got;
+    field = status_field(text, "NSpid");
+    if (!field) { /* a kernel without pid namespaces */
+        *ret_ns_tid = tid ? tid : pid;
+        return 0;
+    }
+    /* One number a namespace, outermost first. */
+    for (;; field = end) {
+        long next = strtol(field, &end, 10);
+
+        if (end == field)
+            break;
+        value = next;
+        if (*end == '\n')
+            break;
+    }
+    if (value <= 0)
+        return -CAIRN_EDAMAGED;
+    *ret_ns_tid = (pid_t)value;
+    return 0;
+}
+
+int cairn_proc_cmdline(pid_t pid, struct cairn_buf *out)
+{
+    char path[64], text[TEXT_MAX];
+    ssize_t got;
+
+    snprintf(path, sizeof(path), "/proc/%d/cmdline", (int)pid);
+    got = read_text(path, text, sizeof(text));
+    if (got < 0)
+        return (int)got;
+    while (got > 0 && text[got - 1] == '\0')
+        got--;
+    for (ssize_t i = 0; i < got; i++)
+        if (text[i] == '\0')
+            text[i] = ' ';
+    return cairn_buf_add(out, text, (size_t)got);
+}
+
+int cairn_proc_exe(pid_t pid, struct cairn_buf *out)
+{
+    char path[64], text[TEXT_MAX];
+    ssize_t got;
+
+    snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
+    got = readlink(path, text, sizeof(text));
+    if (got < 0)
+        return code_of(-errno);
+    return cairn_buf_add(out, text, (size_t)got);
+}
+
+int cairn_proc_peak_bytes(pid_t pid, uint64_t *ret_bytes)
+{
+    CAIRN_TRY(status_number(pid, 0, "VmHWM", ret_bytes));
+    *ret_bytes *= 1024;
+    return 0;
+}
+
+static int open_task_file(pid_t pid, pid_t tid, const char *name)
+{
+    char path[64];
+    int fd;
+
+    task_path(path, sizeof(path), pid, tid, name);
+    fd = cairn_io_open(path, O_RDONLY, 0);
+    return fd < 0 ? code_of(fd) : fd;
+}
+
+int cairn_proc_schedstat_open(pid_t pid, pid_t tid)
+{
+    return open_task_file(pid, tid, "schedstat");
+}
+
+int cairn_proc_wchan_open(pid_t pid, pid_t tid)
+{
+    return open_task_file(pid, tid, "wchan");
+}
+
+int cairn_proc_wchan_read(int fd, bool *ret_runs)
+{
+    char text[2]; /* "0", or where it waits: the first bytes do */
+    ssize_t got = cairn_io_pread(fd, text, sizeof(text), 0);
+
+    if (got <= 0)
+        return got < 0 ? code_of((int)got) : -CAIRN_EGONE;
+    *ret_runs = got == 1 && text[0] == '0';
+    return 0;
+}
+
+int cairn_proc_syscall_open(pid_t pid, pid_t tid)
+{
+    return open_task_file(pid, tid, "syscall");
+}
+
+int cairn_proc_syscall_parse(const char *text, struct cairn_proc_syscall *ret_call)
+{
+    struct cairn_proc_syscall call = {.runs = !strncmp(text, "running", 7)};
+    int code = 0;
+
+    if (!call.runs && sscanf(text, "%" SCNd64, &call.number) != 1)
+        code = -CAIRN_EDAMAGED;
+    else if (!call.runs && call.number < 0 && sscanf(text, "%*d %" SCNx64, &call.stack) != 1)
+        code = -CAIRN_EDAMAGED;
+    else if (!call.runs && call.number >= 0 &&
+             sscanf(text, "%*d %" SCNx64 " %" SCNx64 " %*x %*x %*x %*x %" SCNx64, &call.args[0],
+                    &call.args[1], &call.stack) != 3)
+        code = -CAIRN_EDAMAGED;
+    if (code == 0)
+        *ret_call = call;
+    return code;
+}
+
+int cairn_proc_syscall_read(int fd, struct cairn_proc_syscall *ret_call)
+{
+    char text[256];
+    ssize_t got = cairn_io_pread(fd, text, sizeof(text) - 1, 0);
+
+    if (got <= 0)
+        return got < 0 ? code_of((int)got) : -CAIRN_EGONE;
+    text[got] = '\0';
+    return cairn_proc_syscall_parse(text, ret_call);
+}
+
+int cairn_proc_waits(pid_t pid, pid_t tid, uint64_t *ret_count)
+{
+    return status_number(pid, tid, "voluntary_ctxt_switches", ret_count);
+}
+
+int cairn_proc_schedstat_read(int fd, uint64_t *ret_cpu_ns, uint64_t *ret_runq_ns)
+{
+    char text[96], *end;
+    ssize_t got = cairn_io_pread(fd, text, sizeof(text) - 1, 0);
+    uint64_t cpu_ns;
+
+    if (got <= 0)
+        return got < 0 ? code_of((int)got) : -CAIRN_EGONE;
+    text[got] = '\0';
+    cpu_ns = strtoull(text, &end, 10);
+    if (*end != ' ')
+        return -CAIRN_EDAMAGED;
+    *ret_runq_ns = strtoull(end, NULL, 10);
+    *ret_cpu_ns = cpu_ns;
+    return 0;
+}

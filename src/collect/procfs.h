@@ -1,0 +1,74 @@
+/* procfs.h: what /proc says of processes and threads.
+ *
+ * Every number comes from a bounded read of one file; a process that is gone is -CAIRN_EGONE, a
+ * file that may not be read -CAIRN_EPERM. Threads: no shared state.
+ */
+#ifndef CAIRN_PROCFS_H
+#define CAIRN_PROCFS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "buf.h"
+#include "vec.h"
+
+struct cairn_proc_stat {
+    char state; /* R S D T t Z X I */
+    pid_t ppid;
+    uint64_t start_ns; /* since boot, in steps of a clock tick; tells incarnations of a pid apart */
+    uint64_t start_stack; /* where its first stack begins: drawn by exec, kept by fork. 0: hidden */
+    char comm[64];
+};
+
+CAIRN_VEC_DECLARE(cairn_pids, pid_t);
+
+/* `tid` 0: the process itself. */
+int cairn_proc_stat(pid_t pid, pid_t tid, struct cairn_proc_stat *ret_stat);
+
+/* Thread ids of a process, ascending; replaces what `ret_tids` held. */
+int cairn_proc_threads(pid_t pid, struct cairn_pids *ret_tids);
+
+/* Children of all threads of a process. */
+int cairn_proc_children(pid_t pid, struct cairn_pids *ret_pids);
+
+/* The thread id as the innermost pid namespace of the thread counts it. */
+int cairn_proc_ns_tid(pid_t pid, pid_t tid, pid_t *ret_ns_tid);
+
+/* Command line with spaces for NULs (cut at the buffer's ceiling); empty for a kernel thread. */
+int cairn_proc_cmdline(pid_t pid, struct cairn_buf *out);
+
+/* The file /proc/PID/exe points to, as text. */
+int cairn_proc_exe(pid_t pid, struct cairn_buf *out);
+
+/* Highest resident size so far, VmHWM. */
+int cairn_proc_peak_bytes(pid_t pid, uint64_t *ret_bytes);
+
+/* CPU time and time spent waiting for a processor, from the text of a schedstat file that is kept
+ * open: exact at every switch, up to a scheduler tick late while the thread runs. */
+int cairn_proc_schedstat_open(pid_t pid, pid_t tid);
+int cairn_proc_schedstat_read(int fd, uint64_t *ret_cpu_ns, uint64_t *ret_runq_ns);
+
+/* Whether a thread is on a processor or waits for one, from a wchan file that is kept open: the
+ * cheapest file that tells. Negative: it cannot be told. */
+int cairn_proc_wchan_open(pid_t pid, pid_t tid);
+int cairn_proc_wchan_read(int fd, bool *ret_runs);
+
+struct cairn_proc_syscall {
+    bool runs;        /* on a processor or waiting for one: nothing else is said */
+    int64_t number;   /* -1: blocked outside of any call, in a page fault */
+    uint64_t args[2]; /* the first ones */
+    uint64_t stack;   /* the stack pointer */
+};
+
+/* The system call that a thread is blocked in, from a syscall file that is kept open. */
+int cairn_proc_syscall_open(pid_t pid, pid_t tid);
+int cairn_proc_syscall_read(int fd, struct cairn_proc_syscall *ret_call);
+
+/* The same of a text, for tests: -CAIRN_EDAMAGED when it is none. */
+int cairn_proc_syscall_parse(const char *text, struct cairn_proc_syscall *ret_call);
+
+/* How often the thread gave up its processor by itself: it waited for something. */
+int cairn_proc_waits(pid_t pid, pid_t tid, uint64_t *ret_count);
+
+#endif

@@ -1,0 +1,580 @@
+#include "pycode.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "alloc.h"
+#include "err.h"
+#include "format.h"
+#include "pystr.h"
+
+#define STRINGS_MAX_BYTES ((size_t)512 << 20)
+#define UNITS_MAX_BYTES ((size_t)512 << 20)
+#define CODES_MAX ((size_t)1 << 22)
+#define NAMELESS_MAX 1024
+#define BATCH 64
+#define CONFIRMED_TIMES 3
+#define CONFIRMED_APART_NS UINT64_C(10000000)
+#define CONFIRMED_MASK UINT64_C(7) /* of a time, where the count is kept */
+#define EXTENDED_ARG 144           /* until 3.10 */
+#define NAMES_MAX 65536
+
+enum { PART_NAME, PART_QUALNAME, PART_FILE, PART_LINETABLE, PART_LINE, PART_CODE, PART_UNITS };
+
+int cairn_pycodes_init(struct cairn_pycodes *codes, struct cairn_remote *remote,
+                       const struct cairn_pylayout *layout, const struct cairn_pytable *table,
+                       struct cairn_pyread_stats *stats)
+{
+    *codes =
+        (struct cairn_pycodes){.remote = remote, .layout = layout, .table = table, .stats = stats};
+    cairn_map_init(&codes->by_address, CODES_MAX);
+    cairn_map_init(&codes->holds, CODES_MAX);
+    cairn_map_init(&codes->counts, CODES_MAX);
+    cairn_map_init(&codes->doubts, CODES_MAX);
+    cairn_map_init(&codes->entered, CODES_MAX);
+    cairn_map_init(&codes->nameless, NAMELESS_MAX);
+    cairn_arena_init(&codes->arena, UNITS_MAX_BYTES);
+    return cairn_intern_init(&codes->strings, STRINGS_MAX_BYTES);
+}
+
+void cairn_pycodes_release(struct cairn_pycodes *codes)
+{
+    cairn_map_release(&codes->by_address);
+    cairn_map_release(&codes->holds);
+    cairn_map_release(&codes->counts);
+    cairn_map_release(&codes->doubts);
+    cairn_map_release(&codes->entered);
+    cairn_map_release(&codes->nameless);
+    cairn_intern_release(&codes->strings);
+    cairn_arena_release(&codes->arena);
+    cairn_vec_release(&codes->entries);
+    cairn_vec_release(&codes->wanted);
+}
+
+struct cairn_pycode_entry *cairn_pycodes_find(const struct cairn_pycodes *codes, uint64_t address)
+{
+    uint64_t index;
+
+    if (!cairn_map_get(&codes->by_address, address, 0, &index))
+        return NULL;
+    return codes->entries.items[index];
+}
+
+bool cairn_pycodes_is_fresh(const struct cairn_pycodes *codes,
+                            const struct cairn_pycode_entry *entry, bool outer, uint64_t now_ns)
+{
+    bool busy = now_ns - codes->came_ns < CAIRN_PYCODE_BUSY_NS;
+    uint64_t most_ns = busy ? CAIRN_PYCODE_FRESH_BUSY_NS : CAIRN_PYCODE_FRESH_NS;
+
+    if (outer && now_ns - codes->taken_over_ns >= CAIRN_PYCODE_BUSY_NS)
+        most_ns *= 10;
+    return entry && now_ns - entry->checked_ns <= most_ns;
+}
+
+int cairn_pycodes_want(struct cairn_pycodes *codes, uint64_t address)
+{
+    for (size_t i = 0; i < codes->wanted.count; i++) {
+        if (codes->wanted.items[i] == address)
+            return 0;
+    }
+    CAIRN_TRY(cairn_vec_reserve(&codes->wanted, codes->wanted.count + 1, CODES_MAX));
+    codes->wanted.items[codes->wanted.count++] = address;
+    return 0;
+}
+
+int cairn_pycodes_confirm(struct cairn_pycodes *codes, const struct cairn_pycode_entry *entry,
+                          uint32_t place, uint64_t now_ns, bool *ret_often)
+{
+    uint64_t known = 0, count, since_ns;
+
+    cairn_map_get(&codes->doubts, entry->code.number, place, &known);
+    count = known & CONFIRMED_MASK;
+    since_ns = known & ~CONFIRMED_MASK;
+    *ret_often = count >= CONFIRMED_TIMES;
+    if (*ret_often || (count && now_ns - since_ns < CONFIRMED_APART_NS))
+        return 0;
+    *ret_often = ++count == CONFIRMED_TIMES;
+    return cairn_map_put(&codes->doubts, entry->code.number, place,
+                         (now_ns & ~CONFIRMED_MASK) | count);
+}
+
+/* A code object on its way from the target into an entry. */
+struct arrival {
+    uint64_t address;
+    uint8_t bytes[CAIRN_PYLAYOUT_CODE_BYTES];
+    bool ok;
+    struct cairn_pystr strs[5]; /* by PART_; the last one is the instructions */
+};
+
+static uint64_t u64_of(const struct arrival *from, uint32_t place)
+{
+    uint64_t value;
+
+    memcpy(&value, from->bytes + place, sizeof(value));
+    return value;
+}
+
+static uint32_t u32_of(const struct arrival *from, uint32_t place)
+{
+    uint32_t value;
+
+    memcpy(&value, from->bytes + place, sizeof(value));
+    return value;
+}
+
+static uint32_t header_bytes(const struct cairn_pylayout *l)
+{
+    /* What is flexible behind the fixed part is the instructions themselves. */
+    return l->code_size < CAIRN_PYLAYOUT_CODE_BYTES ? l->code_size : CAIRN_PYLAYOUT_CODE_BYTES;
+}
+
+/* The type of all code objects is the one whose name is "code"; asked once. */
+static bool is_code_type(struct cairn_pycodes *codes, uint64_t type)
+{
+    uint64_t name;
+    char text[5];
+
+    if (codes->type)
+        return type == codes->type;
+    if (!type || cairn_remote_get(codes->remote, type + codes->layout->type_name, &name, 8) < 0 ||
+        cairn_remote_get(codes->remote, name, text, sizeof(text)) < 0 ||
+        memcmp(text, "code", sizeof(text)) != 0)
+        return false;
+    codes->type = type;
+    return true;
+}
+
+static void fingerprint_of(const struct cairn_pylayout *l, const struct arrival *from,
+                           uint64_t ret_parts[CAIRN_PYCODE_PARTS])
+{
+    ret_parts[PART_NAME] = u64_of(from, l->code_name);
+    ret_parts[PART_QUALNAME] =
+        cairn_pylayout_has(l->code_qualname) ? u64_of(from, l->code_qualname) : 0;
+    ret_parts[PART_FILE] = u64_of(from, l->code_filename);
+    ret_parts[PART_LINETABLE] = u64_of(from, l->code_linetable);
+    ret_parts[PART_LINE] = u32_of(from, l->code_first_line);
+    /* Until 3.10 the instructions are an object of their own, later as many units behind it. */
+    ret_parts[PART_CODE] = cairn_pylayout_has(l->code_bytes) ? u64_of(from, l->code_bytes) : 0;
+    ret_parts[PART_UNITS] = cairn_pylayout_has(l->code_bytes) ? 0 : u32_of(from, l->object_count);
+}
+
+/* Marks every unit with its distance to the start of its instruction, and the places of calls. */
+static void mark_units(const struct cairn_pytable *table, struct cairn_span text, uint8_t *units,
+                       uint32_t count)
+{
+    uint32_t at = 0;
+
+    while (at < count) {
+        uint8_t flags = table->opcodes[text.data[(size_t)at * 2]];
+        uint32_t caches = flags & CAIRN_PYOP_CACHES;
+
+        if (flags & CAIRN_PYOP_MASK) {
+            /* How many caches follow what it hides is not known here: from now on anything may
+             * be a call. */
+            memset(units + at, CAIRN_PYUNIT_CALLER, count - at);
+            return;
+        }
+        for (uint32_t back = 0; back <= caches && at < count; back++, at++)
+            units[at] = (uint8_t)(back | (flags & CAIRN_PYOP_CALLER ? CAIRN_PYUNIT_CALLER : 0) |
+                                  (flags & CAIRN_PYOP_RESUMES ? CAIRN_PYUNIT_RESUMES : 0));
+    }
+}
+
+/* The same until 3.10: no caches, but where jumps lead. */
+static void mark_old_units(const struct cairn_pytable *table, struct cairn_span text,
+                           uint8_t *units, uint32_t count)
+{
+    uint32_t shift = table->minor >= 10 ? 0 : 1, prefix = 0;
+
+    memset(units, 0, count);
+    for (uint32_t at = 0; at < count; at++) {
+        uint8_t op = text.data[(size_t)at * 2], flags = table->opcodes[op];
+        uint32_t argument = prefix << 8 | text.data[(size_t)at * 2 + 1], target = UINT32_MAX;
+
+        prefix = op == EXTENDED_ARG ? argument : 0;
+        if (flags & CAIRN_PYOP_CALLER)
+            units[at] |= CAIRN_PYUNIT_CALLER;
+        if (flags & CAIRN_PYOP_CALL)
+            units[at] |= CAIRN_PYUNIT_CALL;
+        if (flags & CAIRN_PYOP_TO)
+            target = argument >> shift;
+        else if (flags & CAIRN_PYOP_OVER && (argument >> shift) < count)
+            target = at + 1 + (argument >> shift);
+        if (target < count)
+            units[target] |= CAIRN_PYUNIT_TARGET;
+    }
+}
+
+static int intern_part(struct cairn_pycodes *codes, const struct cairn_pystr *str,
+                       struct cairn_span *ret)
+{
+    uint32_t id;
+
+    CAIRN_TRY(cairn_intern_add(&codes->strings, str->text, &id));
+    *ret = cairn_intern_get(&codes->strings, id);
+    return 0;
+}
+
+/* Where code of versions until 3.10 calls what by name. */
+static int take_sites(struct cairn_pycodes *codes, const struct arrival *from,
+                      struct cairn_span text, struct cairn_pycode_entry *entry)
+{
+    size_t calls = 0;
+
+    for (uint32_t i = 0; i < entry->unit_count; i++)
+        calls += (entry->units[i] & CAIRN_PYUNIT_CALL) != 0;
+    if (!calls)
+        return 0;
+    entry->sites = cairn_arena_alloc(&codes->arena, calls * sizeof(*entry->sites));
+    if (!entry->sites)
+        return -CAIRN_ENOMEM;
+    entry->site_count = (uint32_t)cairn_pysites_find(text, entry->sites, calls);
+    entry->names_at = u64_of(from, codes->layout->code_names);
+    return 0;
+}
+
+static int take_instructions(struct cairn_pycodes *codes, const struct arrival *from,
+                             struct cairn_pycode_entry *entry)
+{
+    const struct cairn_pylayout *l = codes->layout;
+    struct cairn_span text = from->strs[PART_LINE].text;
+
+    if (cairn_pylayout_has(l->code_instructions))
+        entry->start = from->address + l->code_instructions;
+    entry->unit_count = (uint32_t)(from->strs[PART_LINE].text.size_bytes / 2);
+    if (cairn_pylayout_has(l->code_frame_words))
+        entry->frame_bytes = u32_of(from, l->code_frame_words) * 8;
+    else if (cairn_pylayout_has(l->code_locals) && cairn_pylayout_has(l->code_stack))
+        entry->frame_bytes =
+            (u32_of(from, l->code_locals) + u32_of(from, l->code_stack)) * 8 + l->frame_size;
+    if (entry->frame_bytes > l->frame_size)
+        entry->stack_slots = (entry->frame_bytes - l->frame_size) / 8;
+    if (cairn_pylayout_has(l->code_locals) && u32_of(from, l->code_locals) < entry->stack_slots)
+        entry->local_slots = u32_of(from, l->code_locals);
+    if (cairn_pylayout_has(l->code_first_traceable)) {
+        entry->first_unit = u32_of(from, l->code_first_traceable);
+        entry->hidden = entry->first_unit >= entry->unit_count;
+    }
+    if (!from->strs[PART_LINE].ok)
+        return 0;
+    entry->units = cairn_arena_alloc(&codes->arena, entry->unit_count + 1);
+    if (!entry->units)
+        return -CAIRN_ENOMEM;
+    if (!cairn_pylayout_has(l->code_bytes)) {
+        mark_units(codes->table, text, entry->units, entry->unit_count);
+        return 0;
+    }
+    mark_old_units(codes->table, text, entry->units, entry->unit_count);
+    CAIRN_TRY(intern_part(codes, &from->strs[PART_LINE], &entry->text));
+    return take_sites(codes, from, text, entry);
+}
+
+/* A version without qualified names has no address of one. */
+static bool has_names(const struct cairn_pylayout *l, const struct arrival *from)
+{
+    return from->strs[PART_NAME].ok && from->strs[PART_FILE].ok &&
+           (from->strs[PART_QUALNAME].ok || !cairn_pylayout_has(l->code_qualname));
+}
+
+static uint8_t lines_of(int minor)
+{
+    if (minor >= 11)
+        return CAIRN_LINES_LOCATION;
+    return minor == 10 ? CAIRN_LINES_PEP626 : CAIRN_LINES_LNOTAB;
+}
+
+static int make_entry(struct cairn_pycodes *codes, const struct arrival *from, uint64_t now_ns)
+{
+    struct cairn_pycode_entry *entry = cairn_arena_alloc(&codes->arena, sizeof(*entry));
+    bool known = cairn_pycodes_find(codes, from->address) != NULL, qualified;
+
+    if (!entry)
+        return -CAIRN_ENOMEM;
+    entry->code.address = from->address;
+    entry->code.number = (uint32_t)codes->entries.count;
+    entry->code.linetable_kind = lines_of(codes->table->minor);
+    fingerprint_of(codes->layout, from, entry->parts);
+    entry->code.first_line = (uint32_t)entry->parts[PART_LINE];
+    entry->checked_ns = now_ns;
+    qualified = entry->parts[PART_QUALNAME] != 0;
+    entry->named = has_names(codes->layout, from);
+    if (entry->named) {
+        CAIRN_TRY(intern_part(codes, &from->strs[PART_NAME], &entry->code.name));
+        if (qualified)
+            CAIRN_TRY(intern_part(codes, &from->strs[PART_QUALNAME], &entry->code.qualname));
+        CAIRN_TRY(intern_part(codes, &from->strs[PART_FILE], &entry->code.file));
+        if (from->strs[PART_LINETABLE].ok)
+            CAIRN_TRY(intern_part(codes, &from->strs[PART_LINETABLE], &entry->code.linetable));
+    }
+    CAIRN_TRY(take_instructions(codes, from, entry));
+    CAIRN_TRY(cairn_vec_reserve(&codes->entries, codes->entries.count + 1, CODES_MAX));
+    CAIRN_TRY(cairn_map_put(&codes->by_address, from->address, 0, codes->entries.count));
+    codes->entries.items[codes->entries.count++] = entry;
+    codes->came_ns = now_ns;
+    codes->stats->codes++;
+    codes->stats->code_reloads += known;
+    if (known)
+        codes->taken_over_ns = now_ns;
+    return 0;
+}
+
+/* The names are asked for once: a code object never changes them. */
+static int load_names(struct cairn_pycodes *codes, struct cairn_pycode_entry *entry)
+{
+    uint64_t tuple = entry->names_at, count;
+    int code;
+
+    entry->names_at = 0;
+    if (!tuple)
+        return 0;
+    code = cairn_remote_get(codes->remote, tuple + codes->layout->object_count, &count, 8);
+    if (code == 0 && count && count <= NAMES_MAX) {
+        entry->names = cairn_arena_alloc(&codes->arena, count * sizeof(*entry->names));
+        if (!entry->names)
+            return -CAIRN_ENOMEM;
+        /* The items of a tuple lie behind its length. */
+        code = cairn_remote_get(codes->remote, tuple + codes->layout->object_count + 8,
+                                entry->names, count * sizeof(*entry->names));
+        if (code == 0)
+            entry->name_count = (uint32_t)count;
+    }
+    return code == -CAIRN_EGONE || code == -CAIRN_EPERM ? code : 0;
+}
+
+int cairn_pycodes_site(struct cairn_pycodes *codes, const struct cairn_pycode_entry *caller,
+                       const struct cairn_pycode_entry *callee, uint64_t instr, uint64_t *ret_instr)
+{
+    struct cairn_pycode_entry *entry = codes->entries.items[caller->code.number];
+    bool found = false;
+
+    CAIRN_TRY(load_names(codes, entry));
+    for (uint32_t i = 0; i < entry->site_count; i++) {
+        const struct cairn_pycallsite *site = &entry->sites[i];
+        uint64_t at = 2 * (uint64_t)site->unit;
+
+        if (site->name >= entry->name_count || entry->names[site->name] != callee->parts[PART_NAME])
+            continue;
+        if (!found || at <= instr || *ret_instr > instr)
+            *ret_instr = at;
+        found = true;
+    }
+    return found;
+}
+
+/* The parts whose text is looked at again: where code lies that took over another's address, its
+ * name often lies where the other's name was, too. */
+static const int looked_at[] = {PART_NAME, PART_QUALNAME, PART_LINETABLE, PART_CODE};
+enum { LOOKS = sizeof(looked_at) / sizeof(looked_at[0]), LOOK_BYTES = 96 };
+
+/* Whether the head of a str or bytes object still is that of `known`, as far as it was read. */
+static bool same_text(const struct cairn_pylayout *l, int part, const uint8_t *head,
+                      struct cairn_span known)
+{
+    bool bytes = part == PART_LINETABLE || part == PART_CODE;
+    uint32_t data = bytes ? l->bytes_data : l->unicode_ascii_data;
+    uint32_t length_at = bytes ? l->object_count : l->unicode_length;
+    size_t some = known.size_bytes;
+    uint64_t length;
+
+    if (data >= LOOK_BYTES || length_at > LOOK_BYTES - sizeof(length))
+        return true;
+    if (some > LOOK_BYTES - data)
+        some = LOOK_BYTES - data;
+    for (size_t i = 0; i < known.size_bytes && !bytes; i++)
+        if (known.data[i] & 0x80) /* it lies elsewhere, in another form */
+            return true;
+    memcpy(&length, head + length_at, sizeof(length));
+    return length == known.size_bytes && memcmp(head + data, known.data, some) == 0;
+}
+
+struct look {
+    uint8_t heads[LOOKS][LOOK_BYTES];
+    bool ok[1 + LOOKS]; /* of the fixed part, of each head */
+};
+
+static bool holds(const struct cairn_pylayout *l, const struct arrival *from,
+                  const struct cairn_pycode_entry *entry, const struct look *look)
+{
+    const struct cairn_span known[LOOKS] = {entry->code.name, entry->code.qualname,
+                                            entry->code.linetable, entry->text};
+    uint64_t print[CAIRN_PYCODE_PARTS];
+
+    fingerprint_of(l, from, print);
+    if (memcmp(print, entry->parts, sizeof(print)) != 0 || !entry->named)
+        return false; /* what could not be read once may be there by now */
+    for (int k = 0; k < LOOKS && entry->named; k++)
+        if (look->ok[1 + k] && entry->parts[looked_at[k]] &&
+            (looked_at[k] != PART_CODE || entry->units) &&
+            !same_text(l, looked_at[k], look->heads[k], known[k]))
+            return false;
+    return true;
+}
+
+/* Reads the fixed parts, and what was known of their texts, in one go. */
+static int look_at(struct cairn_pycodes *codes, struct arrival *batch, size_t count,
+                   struct look *looks)
+{
+    struct cairn_remote_part parts[BATCH * (1 + LOOKS)] = {0};
+    bool ok[BATCH * (1 + LOOKS)] = {0};
+    size_t some = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        const struct cairn_pycode_entry *entry = cairn_pycodes_find(codes, batch[i].address);
+
+        parts[some++] = (struct cairn_remote_part){batch[i].address, batch[i].bytes,
+                                                   header_bytes(codes->layout)};
+        for (int k = 0; k < LOOKS && entry; k++) {
+            uint64_t text = entry->parts[looked_at[k]]; /* 0: this version has none */
+
+            parts[some++] = (struct cairn_remote_part){text ? text : entry->parts[PART_NAME],
+                                                       looks[i].heads[k], LOOK_BYTES};
+        }
+    }
+    CAIRN_TRY(cairn_pystr_read_each(codes->remote, parts, some, ok));
+    some = 0;
+    for (size_t i = 0; i < count; i++) {
+        size_t of_it = cairn_pycodes_find(codes, batch[i].address) ? 1 + LOOKS : 1;
+
+        memcpy(looks[i].ok, ok + some, of_it * sizeof(*ok));
+        some += of_it;
+    }
+    return 0;
+}
+
+/* There is no code object any more. Frames that were read before that was seen ran it, so it is
+ * known until the tick is over. */
+static void let_go(struct cairn_pycodes *codes, struct cairn_pycode_entry *entry, uint64_t now_ns)
+{
+    if (!entry || entry->gone_ns == now_ns)
+        return;
+    if (entry->gone_ns) {
+        cairn_map_remove(&codes->by_address, entry->code.address, 0);
+        return;
+    }
+    entry->gone_ns = now_ns;
+    entry->checked_ns = 0;
+}
+
+/* Reads the fixed parts, and sorts out what needs no more than that. */
+static int read_headers(struct cairn_pycodes *codes, struct arrival *batch, size_t count,
+                        uint64_t now_ns)
+{
+    struct look looks[BATCH];
+
+    CAIRN_TRY(look_at(codes, batch, count, looks));
+    for (size_t i = 0; i < count; i++) {
+        struct cairn_pycode_entry *entry = cairn_pycodes_find(codes, batch[i].address);
+
+        batch[i].ok =
+            looks[i].ok[0] && is_code_type(codes, u64_of(&batch[i], codes->layout->object_type));
+        if (!batch[i].ok) {
+            let_go(codes, entry, now_ns);
+        } else if (entry && holds(codes->layout, &batch[i], entry, &looks[i])) {
+            entry->checked_ns = now_ns;
+            entry->gone_ns = 0;
+            batch[i].ok = false;
+        }
+    }
+    return 0;
+}
+
+/* What is left of a code object still looks like one, but for what it pointed to: it is one only if
+ * it is still met at another tick. */
+static int meet_nameless(struct cairn_pycodes *codes, const struct arrival *from, uint64_t now_ns)
+{
+    struct cairn_pycode_entry *entry = cairn_pycodes_find(codes, from->address);
+    uint64_t met_ns, print[CAIRN_PYCODE_PARTS];
+    int code;
+
+    fingerprint_of(codes->layout, from, print);
+    if (entry && !entry->named && memcmp(print, entry->parts, sizeof(print)) == 0) {
+        entry->checked_ns = now_ns;
+        return 0;
+    }
+    if (entry) {
+        let_go(codes, entry, now_ns);
+        return 0;
+    }
+    if (cairn_map_get(&codes->nameless, from->address, 0, &met_ns) && met_ns != now_ns)
+        return make_entry(codes, from, now_ns);
+    code = cairn_map_put(&codes->nameless, from->address, 0, now_ns);
+    if (code == -CAIRN_ELIMIT)
+        cairn_map_clear(&codes->nameless);
+    return code == -CAIRN_ELIMIT ? 0 : code;
+}
+
+static struct cairn_pystr instructions_of(const struct cairn_pylayout *l,
+                                          const struct arrival *from)
+{
+    if (cairn_pylayout_has(l->code_bytes))
+        return (struct cairn_pystr){.kind = CAIRN_PYSTR_BYTES,
+                                    .address = u64_of(from, l->code_bytes)};
+    /* ob_size of a code object counts its units. */
+    return (struct cairn_pystr){.kind = CAIRN_PYSTR_RAW,
+                                .address = from->address + l->code_instructions,
+                                .raw_bytes = (size_t)u32_of(from, l->object_count) * 2};
+}
+
+static int load_batch(struct cairn_pycodes *codes, struct arrival *batch, size_t count,
+                      uint64_t now_ns, struct cairn_buf *buf)
+{
+    const struct cairn_pylayout *l = codes->layout;
+    struct cairn_pystr strs[BATCH * 5];
+    size_t some = 0, next = 0;
+
+    CAIRN_TRY(read_headers(codes, batch, count, now_ns));
+    for (size_t i = 0; i < count; i++) {
+        uint64_t print[CAIRN_PYCODE_PARTS];
+
+        if (!batch[i].ok)
+            continue;
+        fingerprint_of(l, &batch[i], print);
+        for (int part = PART_NAME; part <= PART_FILE; part++)
+            strs[some++] = (struct cairn_pystr){.kind = CAIRN_PYSTR_STR, .address = print[part]};
+        strs[some++] =
+            (struct cairn_pystr){.kind = CAIRN_PYSTR_BYTES, .address = print[PART_LINETABLE]};
+        strs[some++] = instructions_of(l, &batch[i]);
+    }
+    if (!some)
+        return 0;
+    CAIRN_TRY(cairn_pystr_read(codes->remote, l, codes->table, strs, some, buf));
+    for (size_t i = 0; i < count; i++) {
+        if (!batch[i].ok)
+            continue;
+        memcpy(batch[i].strs, strs + next, sizeof(batch[i].strs));
+        next += 5;
+        if (has_names(l, &batch[i]))
+            CAIRN_TRY(make_entry(codes, &batch[i], now_ns));
+        else
+            CAIRN_TRY(meet_nameless(codes, &batch[i], now_ns));
+    }
+    return 0;
+}
+
+int cairn_pycodes_load(struct cairn_pycodes *codes, uint64_t now_ns)
+{
+    struct arrival *batch;
+    struct cairn_buf buf;
+    int code = 0;
+
+    if (!codes->wanted.count)
+        return 0;
+    codes->loads++;
+    batch = cairn_calloc(BATCH, sizeof(*batch));
+    cairn_buf_init(&buf, BATCH * (size_t)(4 << 20));
+    if (!batch)
+        code = -CAIRN_ENOMEM;
+    for (size_t start = 0; start < codes->wanted.count && code == 0; start += BATCH) {
+        size_t count = codes->wanted.count - start;
+
+        if (count > BATCH)
+            count = BATCH;
+        for (size_t i = 0; i < count; i++)
+            batch[i].address = codes->wanted.items[start + i];
+        code = load_batch(codes, batch, count, now_ns, &buf);
+    }
+    codes->wanted.count = 0;
+    cairn_buf_release(&buf);
+    free(batch);
+    return code;
+}

@@ -1,0 +1,121 @@
+/* pycode.h: code objects of the target, copied once and told apart for ever.
+ *
+ * An entry is found by address and believed for a while; then its fingerprint (the addresses of
+ * name, qualified name, file name and line table, and the first line) and the beginnings of its
+ * names and line table are read again. An address that another code object took over gets another
+ * entry; the old one stays as it was.
+ * Owner: the cache owns all entries until it is released. Threads: one.
+ */
+#ifndef CAIRN_PYCODE_H
+#define CAIRN_PYCODE_H
+
+#include <stdbool.h>
+
+#include "arena.h"
+#include "intern.h"
+#include "map.h"
+#include "pylayout.h"
+#include "pyread.h"
+#include "pysites.h"
+#include "remote.h"
+#include "vec.h"
+
+/* How long an entry is believed: code objects take over addresses while others come, hardly ever
+ * otherwise. An address is all that is compared at a tick. */
+#define CAIRN_PYCODE_FRESH_NS UINT64_C(10000000)
+#define CAIRN_PYCODE_FRESH_BUSY_NS UINT64_C(1000000)
+#define CAIRN_PYCODE_BUSY_NS UINT64_C(250000000) /* so long after the last one that came */
+
+#define CAIRN_PYCODE_INNER_FRAMES 16 /* from the leaf on: these come and go */
+
+/* A unit's byte: how many units back its instruction starts, and … */
+#define CAIRN_PYUNIT_BACK 0x0f
+#define CAIRN_PYUNIT_LOOSE 0x10   /* a caller there need not look like one: it was met as such */
+#define CAIRN_PYUNIT_RESUMES 0x40 /* it can hand over to a generator without a call of C */
+#define CAIRN_PYUNIT_CALLER 0x80  /* a frame can stand there while one that it called runs */
+/* Until 3.10, where those have no meaning: something jumps here; it is a call in so many words. */
+#define CAIRN_PYUNIT_TARGET 0x10
+#define CAIRN_PYUNIT_CALL 0x20
+
+#define CAIRN_PYCODE_PARTS 7
+
+struct cairn_pycode_entry {
+    struct cairn_pycode code;           /* first: the public part */
+    bool named;                         /* its strings could be read; else the code is [unknown] */
+    bool hidden;                        /* the interpreter's own, no traceback shows it */
+    uint64_t parts[CAIRN_PYCODE_PARTS]; /* the fingerprint */
+    struct cairn_span text;         /* until 3.10: the instructions, as long as `units` is known */
+    uint64_t start;                 /* of the instructions, in the target */
+    uint32_t frame_bytes;           /* of a frame on the data stack; 0: not known */
+    uint32_t unit_count;            /* instructions and caches, 2 bytes each */
+    uint32_t first_unit;            /* in front of it, a frame is still being set up */
+    uint32_t stack_slots;           /* locals and stack: what a frame's stacktop cannot pass … */
+    uint32_t local_slots;           /* … and of these, the locals */
+    uint8_t *units;                 /* NULL: not known */
+    struct cairn_pycallsite *sites; /* until 3.10: where it calls what by name … */
+    uint32_t site_count;
+    uint32_t name_count; /* … the addresses of its names, asked for when they are needed … */
+    uint64_t *names;
+    uint64_t names_at;   /* … and of the tuple that holds them; 0: it was asked */
+    uint64_t checked_ns; /* when the fingerprint was last seen to hold … */
+    uint64_t gone_ns;    /* … or that there is none; 0: it was not */
+};
+
+struct cairn_pycodes {
+    struct cairn_remote *remote; /* borrowed */
+    const struct cairn_pylayout *layout;
+    const struct cairn_pytable *table;
+    uint64_t type; /* of all code objects; 0: not met yet */
+    struct cairn_map by_address;
+    struct cairn_map holds; /* number of a code, offset -> which slots hold what is resumed there */
+    struct cairn_map counts; /* the same -> how often it was the end of a stack, and the contrary */
+    struct cairn_map
+        entered; /* numbers of caller and callee -> 1: C called the one from the other */
+    struct cairn_map nameless; /* address of one whose names could not be read -> when */
+    struct cairn_map doubts;   /* number of a code, place -> how often it was confirmed, and when */
+    struct cairn_intern strings;
+    struct cairn_arena arena;
+    CAIRN_VEC(struct cairn_pycode_entry *) entries;
+    CAIRN_VEC(uint64_t) wanted;
+    struct cairn_pyread_stats *stats;
+    uint64_t came_ns;       /* when the last entry was made; … */
+    uint64_t taken_over_ns; /* … at an address that had been another's */
+    uint64_t loads;         /* calls of load that had something to do */
+};
+
+/* 0 or -CAIRN_ENOMEM. */
+int cairn_pycodes_init(struct cairn_pycodes *codes, struct cairn_remote *remote,
+                       const struct cairn_pylayout *layout, const struct cairn_pytable *table,
+                       struct cairn_pyread_stats *stats);
+void cairn_pycodes_release(struct cairn_pycodes *codes);
+
+/* The entry at `address`, however old; NULL: none. */
+struct cairn_pycode_entry *cairn_pycodes_find(const struct cairn_pycodes *codes, uint64_t address);
+
+/* Whether `entry` (NULL allowed) was seen to hold so lately that it can be believed; for one of an
+ * `outer` frame, which was there before and is far from the leaf, that is ten times as long, unless
+ * code took over the address of other code lately. */
+bool cairn_pycodes_is_fresh(const struct cairn_pycodes *codes,
+                            const struct cairn_pycode_entry *entry, bool outer, uint64_t now_ns);
+
+/* Notes an address that is not known, or not fresh, for the next load. 0 or -CAIRN_ENOMEM. */
+int cairn_pycodes_want(struct cairn_pycodes *codes, uint64_t address);
+
+/* Something that speaks against a check at `place` of a code was seen at `now_ns`. *ret_often: so
+ * it was at several moments, far enough from each other that the program cannot have stood still in
+ * between. 0 or -CAIRN_ENOMEM. */
+int cairn_pycodes_confirm(struct cairn_pycodes *codes, const struct cairn_pycode_entry *entry,
+                          uint32_t place, uint64_t now_ns, bool *ret_often);
+
+/* Until 3.10: where `caller` calls a function of the name of `callee` by that name: of several
+ * places, the last one up to `instr` (bytes), else the last one. 1: *ret_instr is it; 0: there is
+ * none; or -CAIRN_ENOMEM, -CAIRN_EGONE or -CAIRN_EPERM. */
+int cairn_pycodes_site(struct cairn_pycodes *codes, const struct cairn_pycode_entry *caller,
+                       const struct cairn_pycode_entry *callee, uint64_t instr,
+                       uint64_t *ret_instr);
+
+/* Reads all that was noted, in few reads. What turns out not to be a code object gets no entry
+ * (and loses the one it had). 0, -CAIRN_ENOMEM, -CAIRN_EGONE or -CAIRN_EPERM. */
+int cairn_pycodes_load(struct cairn_pycodes *codes, uint64_t now_ns);
+
+#endif

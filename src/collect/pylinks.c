@@ -1,0 +1,239 @@
+#include "pylinks.h"
+
+#include "err.h"
+#include "pyframe.h"
+#include "pynotes.h"
+
+#define LINE_KEY (UINT64_C(1) << 32) /* in the map of calls: how far such a link is known … */
+#define LINE_MAX 32 /* … to be made where the callee is called by its name; … */
+#define LINE_ODD 8  /* … one that is not takes so much of it */
+#define OWNER_KEY 1 /* in the map of resumers: frame -> whose it was when it was last seen */
+
+/* Its caller is not its own word, for it was not running any more when it was copied. */
+static bool is_lost(const struct cairn_pyraw *raw)
+{
+    return !raw->entered;
+}
+
+static int refuse(enum cairn_pycheck check, enum cairn_pycheck *ret_check)
+{
+    *ret_check = check;
+    return -CAIRN_EDAMAGED;
+}
+
+uint64_t cairn_pylinks_resumer(const struct cairn_pykept *kept, uint64_t generator)
+{
+    uint64_t resumer = 0;
+
+    (void)cairn_map_get(&kept->resumers, generator, 0, &resumer);
+    return resumer;
+}
+
+static int note_call(struct cairn_pycontext *ctx, const struct cairn_pyraw *caller,
+                     const struct cairn_pyraw *callee)
+{
+    return cairn_pynotes_add(&ctx->calls, cairn_pynotes_key(caller), cairn_pynotes_key(callee),
+                             (uint32_t)caller->instr);
+}
+
+/* Whoever resumes a generator is its caller as long as it runs, and mostly the next time. */
+static int note_resumer(struct cairn_pycontext *ctx, struct cairn_pykept *kept,
+                        const struct cairn_pyraw *caller, const struct cairn_pyraw *callee)
+{
+    uint64_t known;
+    int code;
+
+    if (!callee->generator || is_lost(callee))
+        return 0;
+    CAIRN_TRY(
+        cairn_pynotes_add(&ctx->calls, 0, cairn_pynotes_key(callee), cairn_pynotes_key(caller)));
+    if (cairn_map_get(&kept->resumers, callee->address, 0, &known) && known == caller->address)
+        return 0;
+    code = cairn_map_put(&kept->resumers, callee->address, 0, caller->address);
+    if (code == -CAIRN_ELIMIT)
+        cairn_map_clear(&kept->resumers);
+    return code == -CAIRN_ELIMIT ? 0 : code;
+}
+
+static uint8_t unit_of(const struct cairn_pyraw *raw, uint64_t instr)
+{
+    const struct cairn_pycode_entry *entry = raw->entry;
+
+    return entry->units && instr / 2 < entry->unit_count ? entry->units[instr / 2] : 0;
+}
+
+/* A hook of the program's (sys.settrace) is called from anywhere, also before its frame runs. */
+static bool is_hooked(const struct cairn_pycontext *ctx, const struct cairn_pykept *kept)
+{
+    return cairn_pykept_field(kept, ctx->layout->thread_trace) ||
+           cairn_pykept_field(kept, ctx->layout->thread_profile);
+}
+
+/* From where such links mostly come. */
+static bool mend(const struct cairn_pycontext *ctx, struct cairn_pyraw *caller,
+                 const struct cairn_pyraw *callee)
+{
+    const struct cairn_map *calls = &ctx->calls;
+    uint32_t instr, resumer;
+
+    if (!cairn_pynotes_known(calls, cairn_pynotes_key(caller), cairn_pynotes_key(callee), &instr))
+        return false;
+    if (is_lost(callee) && (!cairn_pynotes_known(calls, 0, cairn_pynotes_key(callee), &resumer) ||
+                            resumer != cairn_pynotes_key(caller)))
+        return false;
+    caller->instr = instr;
+    return true;
+}
+
+/* Or from one of several places that such links come from: which function ran is not in doubt, and
+ * to read again until nothing moves would leave those out that are called from two places. */
+static bool recall(const struct cairn_pycontext *ctx, struct cairn_pyraw *caller,
+                   const struct cairn_pyraw *callee)
+{
+    uint64_t known;
+
+    if (!cairn_map_get(&ctx->calls, cairn_pynotes_key(caller), cairn_pynotes_key(callee), &known))
+        return false;
+    caller->instr = (uint32_t)known;
+    return true;
+}
+
+/* Whether the frame was of the same code before: most are kept for it. One that passes from hand to
+ * hand may have been another's at the moment of the stack. */
+static bool is_settled(const struct cairn_pykept *kept, const struct cairn_pyraw *raw)
+{
+    uint64_t code;
+
+    return cairn_map_get(&kept->resumers, raw->address, OWNER_KEY, &code) && code == raw->code;
+}
+
+/* From where the one calls the other by its name. A frame that serves several functions may have
+ * been another's at the moment of the stack: then this call came right after that one.
+ * 1: so it is; 0: it has no such place; or a negative code. */
+static int find_site(const struct cairn_pycontext *ctx, const struct cairn_pykept *kept,
+                     const struct cairn_pyraw *caller, const struct cairn_pyraw *callee,
+                     uint64_t *ret_instr)
+{
+    if (callee->generator || is_lost(callee) || !is_settled(kept, caller))
+        return 0;
+    return cairn_pycodes_site(ctx->codes, caller->entry, callee->entry, caller->instr, ret_instr);
+}
+
+/* Or from the call that it has just come back from: nothing since then can have called. */
+static bool step_back(struct cairn_pyraw *caller)
+{
+    uint64_t instr = caller->instr;
+
+    if ((int64_t)instr < 0 || unit_of(caller, instr) & CAIRN_PYUNIT_CALLER)
+        return false;
+    while (!(unit_of(caller, instr) & CAIRN_PYUNIT_CALLER)) {
+        if (!instr || unit_of(caller, instr) & CAIRN_PYUNIT_TARGET)
+            return false;
+        instr -= 2;
+    }
+    caller->instr = instr;
+    return true;
+}
+
+int cairn_pylinks_note_owners(const struct cairn_pycontext *ctx, struct cairn_pykept *kept,
+                              size_t same)
+{
+    for (size_t i = 0; i + same < ctx->walk.count; i++) {
+        const struct cairn_pyraw *raw = &ctx->walk.items[i];
+        int code = 0;
+
+        if (!is_settled(kept, raw))
+            code = cairn_map_put(&kept->resumers, raw->address, OWNER_KEY, raw->code);
+        if (code == -CAIRN_ELIMIT)
+            cairn_map_clear(&kept->resumers);
+        else if (code < 0)
+            return code;
+    }
+    return 0;
+}
+
+/* Whether the caller stands at what hardly ever calls, though its callee is known to be called in
+ * so many words: it came back between the two copies. */
+static bool is_stray(const struct cairn_pycontext *ctx, const struct cairn_pyraw *caller,
+                     const struct cairn_pyraw *callee)
+{
+    uint32_t instr;
+
+    return !(unit_of(caller, caller->instr) & CAIRN_PYUNIT_CALL) &&
+           cairn_pynotes_known(&ctx->calls, cairn_pynotes_key(caller), cairn_pynotes_key(callee),
+                               &instr) &&
+           unit_of(caller, instr) & CAIRN_PYUNIT_CALL;
+}
+
+/* Whether the caller stands elsewhere than where it calls the callee by its name, though such links
+ * are made there: it came back, and went on, between the two copies. What C calls for it (a key
+ * function, a method of a file) is called from elsewhere again and again. */
+static int judge_line(struct cairn_pycontext *ctx, const struct cairn_pyraw *caller,
+                      const struct cairn_pyraw *callee, uint64_t site, bool *ret_odd)
+{
+    uint64_t key_a = LINE_KEY | cairn_pynotes_key(caller), key_b = cairn_pynotes_key(callee),
+             known = 0, now;
+    int code = 0;
+
+    (void)cairn_map_get(&ctx->calls, key_a, key_b, &known);
+    *ret_odd = site != caller->instr && known > 0;
+    if (site == caller->instr)
+        now = known + (known < LINE_MAX);
+    else
+        now = known > LINE_ODD ? known - LINE_ODD : 0;
+    if (now != known)
+        code = cairn_map_put(&ctx->calls, key_a, key_b, now);
+    return code == -CAIRN_ELIMIT ? 0 : code;
+}
+
+int cairn_pylinks_judge(struct cairn_pycontext *ctx, struct cairn_pykept *kept,
+                        struct cairn_pyraw *caller, const struct cairn_pyraw *callee,
+                        enum cairn_pycheck *ret_check)
+{
+    const struct cairn_pytable *table = ctx->table;
+    bool runs = cairn_pyframe_runs(table, callee), held = cairn_pyframe_runs(table, caller);
+    bool hooked = is_hooked(ctx, kept), odd = false, settled, again;
+    bool calls = !caller->entry->units || unit_of(caller, caller->instr) & CAIRN_PYUNIT_CALLER;
+    /* A generator has a caller only while that is in the call that resumes it. */
+    bool hangs = runs || (callee->generator && !is_lost(callee));
+    uint64_t site = 0;
+    int named = find_site(ctx, kept, caller, callee, &site);
+
+    CAIRN_TRY(named);
+    CAIRN_TRY(note_resumer(ctx, kept, caller, callee));
+    if (hangs && held && calls && named)
+        CAIRN_TRY(judge_line(ctx, caller, callee, site, &odd));
+    if (hangs && held && calls && !odd && !is_stray(ctx, caller, callee))
+        return note_call(ctx, caller, callee);
+    if (runs && hooked)
+        return 0;
+    /* Of who stands still all copies are of one moment: what they say is so, odd as it looks. */
+    if (kept->thread.still && !is_lost(callee)) {
+        kept->thread.unchecked |= !runs || !held;
+        return 0;
+    }
+    /* The link was over when it was copied: where did it call from? */
+    if (named) {
+        ctx->stats->inferred++;
+        caller->instr = site;
+        return 0;
+    }
+    settled = is_settled(kept, caller) && is_settled(kept, callee);
+    if (settled && mend(ctx, caller, callee)) {
+        ctx->stats->inferred++;
+        return 0;
+    }
+    if (runs && held && cairn_pykept_is_steady(kept, caller, callee, &again))
+        return note_call(ctx, caller, callee);
+    if (settled && !is_lost(callee) && step_back(caller)) {
+        ctx->stats->inferred++;
+        return note_call(ctx, caller, callee);
+    }
+    if (settled && !is_lost(callee) && recall(ctx, caller, callee)) {
+        ctx->stats->inferred++;
+        return 0;
+    }
+    if (hooked && !is_lost(callee))
+        return 0;
+    return refuse(held ? CAIRN_PYCHECK_CALLER : CAIRN_PYCHECK_STACKTOP, ret_check);
+}

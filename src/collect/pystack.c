@@ -1,0 +1,428 @@
+#include "pystack.h"
+
+#include <string.h>
+
+#include "err.h"
+#include "pyresume.h"
+
+#define OWNER_THREAD 0
+#define OWNER_INTERPRETER 3 /* this and above: no Python frame */
+
+#define NO_STACKTOP INT32_MIN
+
+const char *cairn_pycheck_name(size_t check)
+{
+    static const char *const names[CAIRN_PYCHECK_COUNT] = {
+        "moved",    "align", "owner",     "hops",    "root",   "code",    "instr", "caller",
+        "stacktop", "bump",  "generator", "yielded", "unborn", "resumer", "after",
+    };
+
+    return check < CAIRN_PYCHECK_COUNT ? names[check] : NULL;
+}
+
+static const uint8_t *piece_at(const struct cairn_pypiece *piece, uint64_t address,
+                               size_t size_bytes)
+{
+    uint64_t offset = address - piece->address;
+
+    if (!piece->data || address < piece->address || offset > piece->size_bytes ||
+        size_bytes > piece->size_bytes - offset)
+        return NULL;
+    return piece->data + offset;
+}
+
+static bool in_chunk(const struct cairn_pychunk *chunk, uint64_t address)
+{
+    return address >= chunk->address && address - chunk->address < chunk->size_bytes;
+}
+
+size_t cairn_pypieces_find(const struct cairn_pypiece *pieces, size_t count, uint64_t address)
+{
+    size_t low = 0, high = count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (pieces[middle].address + pieces[middle].size_bytes > address)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return low;
+}
+
+static const uint8_t *other_at(const struct cairn_pyimage *image, uint64_t address,
+                               size_t size_bytes, int32_t *ret_chunk)
+{
+    size_t at = cairn_pypieces_find(image->others, image->other_count, address);
+
+    *ret_chunk = -1;
+    for (; at < image->other_count && image->others[at].address <= address; at++) {
+        const uint8_t *data = piece_at(&image->others[at], address, size_bytes);
+
+        if (!data)
+            continue;
+        if (image->used)
+            image->used[at] = true;
+        *ret_chunk = -1 - (int32_t)at;
+        return data;
+    }
+    return NULL;
+}
+
+const uint8_t *cairn_pyimage_at(const struct cairn_pyimage *image, uint64_t address,
+                                size_t size_bytes, int32_t *ret_chunk)
+{
+    /* Most frames lie where the last one did. */
+    if (*ret_chunk >= 0 && in_chunk(&image->chunks[*ret_chunk], address))
+        return piece_at(&image->chunks[*ret_chunk].piece, address, size_bytes);
+    for (size_t i = image->chunk_count; i-- > 0;) {
+        if (in_chunk(&image->chunks[i], address)) {
+            *ret_chunk = (int32_t)i;
+            return piece_at(&image->chunks[i].piece, address, size_bytes);
+        }
+    }
+    return other_at(image, address, size_bytes, ret_chunk);
+}
+
+static uint64_t u64_at(const uint8_t *data, uint32_t place)
+{
+    uint64_t value;
+
+    memcpy(&value, data + place, sizeof(value));
+    return value;
+}
+
+static int refuse(enum cairn_pycheck check, enum cairn_pycheck *ret_check)
+{
+    *ret_check = check;
+    return -CAIRN_EDAMAGED;
+}
+
+/* A generator's state stands in front of its frame. */
+static int8_t generator_state(const struct cairn_pyimage *image, uint64_t address, int32_t chunk)
+{
+    const struct cairn_pylayout *l = image->layout;
+    const uint8_t *data = NULL;
+
+    if (cairn_pylayout_has(l->gen_frame) && cairn_pylayout_has(l->gen_state))
+        data = cairn_pyimage_at(image, address - l->gen_frame + l->gen_state, 1, &chunk);
+    return data ? (int8_t)*data : (int8_t)image->table->executing;
+}
+
+static int32_t slots_in_use(uint64_t first, uint64_t top)
+{
+    uint64_t bytes = top - first;
+
+    return bytes % 8 == 0 && bytes / 8 <= INT32_MAX ? (int32_t)(bytes / 8) : NO_STACKTOP;
+}
+
+int cairn_pystack_frame(const struct cairn_pyimage *image, uint64_t address,
+                        struct cairn_pyraw *ret_raw, bool *ret_entry, enum cairn_pycheck *ret_check)
+{
+    const struct cairn_pylayout *l = image->layout;
+    struct cairn_pyraw raw = {.address = address, .stacktop = NO_STACKTOP, .chunk = ret_raw->chunk};
+    const uint8_t *data;
+    uint8_t owner;
+
+    if (address % 8 != 0)
+        return refuse(CAIRN_PYCHECK_ALIGN, ret_check);
+    data = cairn_pyimage_at(image, address, l->frame_size, &raw.chunk);
+    if (!data)
+        return -CAIRN_ENOTFOUND;
+    raw.previous = u64_at(data, l->frame_previous);
+    raw.code = u64_at(data, l->frame_code) & ~CAIRN_PYSTACK_TAG_BITS;
+    raw.instr = u64_at(data, l->frame_instr);
+    owner = data[l->frame_owner];
+    if (cairn_pylayout_has(l->frame_stacktop))
+        memcpy(&raw.stacktop, data + l->frame_stacktop, sizeof(raw.stacktop));
+    if (cairn_pylayout_has(l->frame_stackpointer))
+        raw.stacktop = slots_in_use(address + l->frame_size, u64_at(data, l->frame_stackpointer));
+    if (cairn_pylayout_has(l->frame_is_entry))
+        raw.entered = data[l->frame_is_entry] != 0;
+    *ret_entry = owner >= OWNER_INTERPRETER;
+    if (owner > OWNER_INTERPRETER + 1 || (raw.chunk >= 0) != (owner == OWNER_THREAD))
+        return refuse(CAIRN_PYCHECK_OWNER, ret_check);
+    if (owner == CAIRN_PYSTACK_OWNER_GENERATOR) {
+        raw.generator = true;
+        raw.state = generator_state(image, address, raw.chunk);
+    }
+    *ret_raw = raw;
+    return 0;
+}
+
+/* Where chains end: at the root, no frame above; from 3.12 on that is an entry frame, before it
+ * a frame marked as one. */
+static int check_end(const struct cairn_pyimage *image, const struct cairn_pyraws *raws,
+                     bool last_was_entry, enum cairn_pycheck *ret_check)
+{
+    bool marked = cairn_pylayout_has(image->layout->frame_is_entry);
+
+    if (!raws->count)
+        return 0;
+    if (marked ? !raws->items[raws->count - 1].entered : !last_was_entry)
+        return refuse(CAIRN_PYCHECK_ROOT, ret_check);
+    return 0;
+}
+
+int cairn_pystack_walk(const struct cairn_pyimage *image, struct cairn_pyraws *raws,
+                       size_t max_frames, uint64_t *ret_missing, enum cairn_pycheck *ret_check)
+{
+    uint64_t address = image->current_frame, mark = 0;
+    struct cairn_pyraw raw = {.chunk = -1};
+    bool entry = false;
+    size_t hops = 0, next_mark = 1;
+
+    raws->count = 0;
+    while (address && address != image->base_frame) {
+        int code;
+
+        /* What is left of old frames may go in circles. */
+        if (hops++ > 2 * max_frames || address == mark)
+            return refuse(CAIRN_PYCHECK_HOPS, ret_check);
+        if (hops == next_mark) {
+            mark = address;
+            next_mark *= 2;
+        }
+        code = cairn_pystack_frame(image, address, &raw, &entry, ret_check);
+        if (code == -CAIRN_ENOTFOUND)
+            *ret_missing = address;
+        if (code < 0)
+            return code;
+        address = raw.previous;
+        if (entry) {
+            if (raws->count)
+                raws->items[raws->count - 1].entered = true;
+            continue;
+        }
+        if (raws->count == max_frames)
+            return -CAIRN_ELIMIT;
+        raws->items[raws->count++] = raw;
+    }
+    return check_end(image, raws, entry || address == image->base_frame, ret_check);
+}
+
+bool cairn_pystack_offset(const struct cairn_pyimage *image, const struct cairn_pycode_entry *entry,
+                          uint64_t instr, int32_t *ret_offset)
+{
+    int64_t offset = (int64_t)(instr - entry->start);
+
+    if (offset % 2 != 0 || offset < -2 || offset >= (int64_t)entry->unit_count * 2 ||
+        offset > INT32_MAX)
+        return false;
+    /* Until 3.12 the instruction in front of the next one is named, by any of its units. */
+    if (offset >= 0 && entry->units && !image->table->told)
+        offset -= 2 * (entry->units[offset / 2] & CAIRN_PYUNIT_BACK);
+    *ret_offset = offset < 0 ? -1 : (int32_t)offset;
+    return true;
+}
+
+/* Frames on the data stack follow each other without gaps, over all that lies elsewhere; the
+ * first in a chunk starts at its beginning. */
+static bool bump_holds(const struct cairn_pyimage *image, const struct cairn_pycodes *codes,
+                       const struct cairn_pyraw *raws, size_t index)
+{
+    const struct cairn_pylayout *l = image->layout;
+    const struct cairn_pyraw *raw = &raws[index];
+    const struct cairn_pychunk *chunk = &image->chunks[raw->chunk];
+    uint64_t first = raw->chunk == 0 ? cairn_pyimage_first(image) : chunk->address + l->chunk_data;
+    const struct cairn_pycode_entry *entry;
+    size_t outer = index;
+
+    while (outer > 0 && raws[outer - 1].chunk < 0)
+        outer--;
+    if (outer == 0)
+        return image->cut || (raw->chunk == 0 && raw->address == first);
+    outer--;
+    if (raws[outer].chunk != raw->chunk)
+        return raws[outer].chunk == raw->chunk - 1 && raw->address == first;
+    entry = cairn_pycodes_find(codes, raws[outer].code);
+    return !entry || !entry->frame_bytes ||
+           raw->address == raws[outer].address + entry->frame_bytes;
+}
+
+/* The unit that the frame stands at; NULL: not known, or outside of the code. */
+static uint8_t *unit_of(const struct cairn_pycode_entry *entry, const struct cairn_pyraw *raw)
+{
+    int64_t unit = (int64_t)(raw->instr - entry->start) / 2;
+
+    if (!entry->units || unit < 0 || unit >= entry->unit_count)
+        return NULL;
+    return &entry->units[unit];
+}
+
+/* 3.11 to 3.13 leave -1 while it runs; later the value is that of the last call. */
+static bool is_suspended(const struct cairn_pyimage *image, const struct cairn_pycode_entry *entry,
+                         const struct cairn_pyraw *raw)
+{
+    if (raw->stacktop == NO_STACKTOP || cairn_pylayout_has(image->layout->frame_stackpointer))
+        return true;
+    return raw->stacktop >= 0 && (uint32_t)raw->stacktop <= entry->stack_slots;
+}
+
+bool cairn_pystack_calls(const struct cairn_pyimage *image, const struct cairn_pycodes *codes,
+                         const struct cairn_pyraw *raw, bool *ret_resumes)
+{
+    const struct cairn_pycode_entry *entry = cairn_pycodes_find(codes, raw->code);
+    const uint8_t *unit = entry ? unit_of(entry, raw) : NULL;
+
+    if (!unit || !(*unit & CAIRN_PYUNIT_CALLER) || !is_suspended(image, entry, raw))
+        return false;
+    *ret_resumes = *unit & CAIRN_PYUNIT_RESUMES;
+    return true;
+}
+
+bool cairn_pystack_lives(const struct cairn_pyimage *image, const struct cairn_pycodes *codes,
+                         const struct cairn_pyraw *raw)
+{
+    bool ignored;
+
+    if (!raw->code) /* taken away when it returns, from 3.14 on */
+        return false;
+    if (raw->stacktop == NO_STACKTOP || cairn_pylayout_has(image->layout->frame_stackpointer))
+        return true;
+    return raw->stacktop < 0 || cairn_pystack_calls(image, codes, raw, &ignored);
+}
+
+/* A frame that is being made still has the caller of the one that was there before. */
+static bool is_unlinked(const struct cairn_pyimage *image, const struct cairn_pyraw *raw,
+                        int32_t offset)
+{
+    return raw->chunk >= 0 && raw->entered && offset <= 0 && raw->stacktop >= 0 &&
+           raw->stacktop != NO_STACKTOP && !cairn_pylayout_has(image->layout->frame_stackpointer);
+}
+
+/* A frame that was over when it was copied was called by whoever lay below it a moment before,
+ * which may be over as well: it must be one that was seen to call it while it ran. */
+static int judge_over(const struct cairn_pyimage *image, struct cairn_pycodes *codes,
+                      const struct cairn_pycode_entry *caller, const struct cairn_pyraw *callee,
+                      enum cairn_pycheck *ret_check)
+{
+    const struct cairn_pycode_entry *entry = cairn_pycodes_find(codes, callee->code);
+    uint64_t seen;
+    int code;
+
+    if (!entry || callee->chunk < 0)
+        return 0;
+    if (cairn_map_get(&codes->entered, caller->code.number, entry->code.number, &seen))
+        return 0;
+    if (!cairn_pystack_lives(image, codes, callee))
+        return refuse(CAIRN_PYCHECK_CALLER, ret_check);
+    code = cairn_map_put(&codes->entered, caller->code.number, entry->code.number, 1);
+    return code == -CAIRN_ELIMIT ? 0 : code;
+}
+
+/* C is called, and calls, from anywhere. But a frame that is being made still bears the caller of
+ * the one that was there before it, which is not its own if a generator has been resumed since. */
+static int judge_entered(const struct cairn_pyimage *image, struct cairn_pycodes *codes,
+                         const struct cairn_pyraw *caller, const struct cairn_pycode_entry *entry,
+                         const struct cairn_pyraw *callee, enum cairn_pycheck *ret_check)
+{
+    const uint8_t *unit = unit_of(entry, caller);
+    bool resumes = caller->generator || (unit && *unit & CAIRN_PYUNIT_RESUMES);
+
+    if (resumes && !cairn_pyresume_stays(image, callee))
+        return refuse(CAIRN_PYCHECK_AFTER, ret_check);
+    return judge_over(image, codes, entry, callee, ret_check);
+}
+
+static int judge_caller(const struct cairn_pyimage *image, struct cairn_pycodes *codes,
+                        const struct cairn_pyraw *caller, const struct cairn_pyraw *callee,
+                        enum cairn_pycheck *ret_check)
+{
+    const struct cairn_pycode_entry *entry = cairn_pycodes_find(codes, caller->code);
+    const uint8_t *unit;
+
+    if (!entry || entry->hidden || !entry->units)
+        return 0;
+    unit = unit_of(entry, caller);
+    if (callee->entered)
+        return judge_entered(image, codes, caller, entry, callee, ret_check);
+    if (!unit || !(*unit & CAIRN_PYUNIT_CALLER))
+        return refuse(CAIRN_PYCHECK_CALLER, ret_check);
+    /* What resumes generators calls nothing else without C. */
+    if (*unit & CAIRN_PYUNIT_RESUMES && !callee->generator)
+        return refuse(CAIRN_PYCHECK_CALLER, ret_check);
+    /* 3.13 leaves it out for generators. */
+    if (!((caller->generator || callee->generator) && image->table->told) &&
+        !(*unit & CAIRN_PYUNIT_LOOSE) && !is_suspended(image, entry, caller))
+        return refuse(CAIRN_PYCHECK_STACKTOP, ret_check);
+    return 0;
+}
+
+/* 3.11 unlinks a generator's frame only after its locals were cleared, which may run code. One
+ * that was let go has nothing above it, and is no root. */
+static bool generator_runs(const struct cairn_pyimage *image, const struct cairn_pyraw *raw)
+{
+    if (cairn_pylayout_has(image->layout->frame_is_entry) && raw->previous)
+        return raw->state >= image->table->executing;
+    return raw->state == image->table->executing;
+}
+
+int cairn_pystack_believe(const struct cairn_pyimage *image, struct cairn_pycodes *codes,
+                          const struct cairn_pyraw *caller, enum cairn_pycheck check,
+                          uint64_t now_ns)
+{
+    const struct cairn_pycode_entry *entry = cairn_pycodes_find(codes, caller->code);
+    uint8_t *unit = entry ? unit_of(entry, caller) : NULL;
+    bool often;
+
+    if (!unit || !(*unit & CAIRN_PYUNIT_CALLER))
+        return 0;
+    CAIRN_TRY(cairn_pycodes_confirm(
+        codes, entry, (uint32_t)(unit - entry->units) * 2 + (check == CAIRN_PYCHECK_STACKTOP),
+        now_ns, &often));
+    if (!often)
+        return 0;
+    if (check != CAIRN_PYCHECK_STACKTOP)
+        return cairn_pyresume_believe(image, codes, caller);
+    *unit |= CAIRN_PYUNIT_LOOSE;
+    return 0;
+}
+
+/* One that is just being linked, or unlinked, looks like the end of the chain. It is that where C
+ * alone runs it: then there is nothing on the data stack but what it called. */
+static bool can_be_root(const struct cairn_pyimage *image, const struct cairn_pyraw *generator)
+{
+    struct cairn_pyraw first = {.chunk = -1};
+    enum cairn_pycheck ignored;
+    bool entry;
+
+    if (!image->chunk_count || image->chunk_top == cairn_pyimage_first(image))
+        return generator->entered;
+    return cairn_pystack_frame(image, cairn_pyimage_first(image), &first, &entry, &ignored) == 0 &&
+           first.previous == generator->address;
+}
+
+int cairn_pystack_judge(const struct cairn_pyimage *image, struct cairn_pycodes *codes,
+                        const struct cairn_pyraw *raws, size_t index, bool innermost,
+                        enum cairn_pycheck *ret_check)
+{
+    const struct cairn_pyraw *raw = &raws[index];
+    const struct cairn_pycode_entry *entry = cairn_pycodes_find(codes, raw->code);
+    int32_t offset;
+
+    if (!entry)
+        return refuse(CAIRN_PYCHECK_CODE, ret_check);
+    if (!cairn_pystack_offset(image, entry, raw->instr, &offset))
+        return refuse(CAIRN_PYCHECK_INSTR, ret_check);
+    if (raw->chunk >= 0 && !entry->hidden && offset < (int64_t)entry->first_unit * 2)
+        return refuse(CAIRN_PYCHECK_UNBORN, ret_check);
+    if (innermost && is_unlinked(image, raw, offset))
+        return refuse(CAIRN_PYCHECK_UNBORN, ret_check);
+    if (raw->generator && index == 0 && !can_be_root(image, raw))
+        return refuse(CAIRN_PYCHECK_ROOT, ret_check);
+    if (raw->chunk >= 0 && !bump_holds(image, codes, raws, index))
+        return refuse(CAIRN_PYCHECK_BUMP, ret_check);
+    if (index > 0)
+        CAIRN_TRY(judge_caller(image, codes, &raws[index - 1], raw, ret_check));
+    if (raw->generator && index > 0)
+        CAIRN_TRY(cairn_pyresume_judge(image, codes, &raws[index - 1], raw, ret_check));
+    /* One that yields is unlinked a moment after its state says so. */
+    if (raw->generator && (!innermost || !raw->previous) && !generator_runs(image, raw))
+        return refuse(raw->state >= image->table->suspended && raw->state < image->table->executing
+                          ? CAIRN_PYCHECK_YIELDED
+                          : CAIRN_PYCHECK_GENERATOR,
+                      ret_check);
+    return 0;
+}

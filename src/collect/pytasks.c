@@ -1,0 +1,566 @@
+#include "pytasks.h"
+
+#include <string.h>
+
+#include "alloc.h"
+#include "clock.h"
+#include "pychains.h"
+#include "pyread_parts.h"
+#include "pystr.h"
+#include "pytaskplaces.h"
+#include "pytasksets.h"
+
+#define TEXTS_MAX_BYTES ((size_t)CAIRN_PYTASKS_MAX * CAIRN_PYSTR_MAX_BYTES)
+#define FEW 4        /* tasks that are followed together when they did not hold still … */
+#define TIMES_MAX 32 /* … so often in a round */
+
+struct found {
+    uint64_t address, name, coro;
+    uint64_t reference, loop; /* until 3.13: as in struct cairn_pytaskset_task */
+    uint32_t first;           /* link of its chain */
+    bool named;
+    bool holds; /* it was still linked, with the same coroutine, when read again */
+};
+
+struct names {
+    CAIRN_VEC(struct cairn_pystr) strs;
+    struct cairn_buf texts;
+};
+
+struct cairn_pytasks {
+    struct cairn_pytaskplaces places;  /* 3.14 on */
+    struct cairn_pytasksets sets;      /* before */
+    struct cairn_pypages pages, fewer; /* of all tasks, and of a few */
+    struct cairn_pychains chains;
+    CAIRN_VEC(struct cairn_pytask) items;
+    CAIRN_VEC(struct found) found; /* beside items */
+    CAIRN_VEC(struct cairn_pyframe) frames;
+    struct names names, names_again;
+    uint64_t left_out;
+};
+
+static uint64_t u64_at(const uint8_t *data, uint64_t place)
+{
+    uint64_t value;
+
+    memcpy(&value, data + place, sizeof(value));
+    return value;
+}
+
+static int tasks_of(struct cairn_pyread *read, struct cairn_pytasks **ret_tasks)
+{
+    struct cairn_pytasks *tasks = read->tasks;
+
+    if (!tasks) {
+        tasks = cairn_calloc(1, sizeof(*tasks));
+        if (!tasks)
+            return -CAIRN_ENOMEM;
+        cairn_pychains_init(&tasks->chains, CAIRN_PYTASKS_MAX);
+        cairn_pypages_init(&tasks->pages);
+        cairn_pypages_init(&tasks->fewer);
+        cairn_buf_init(&tasks->names.texts, TEXTS_MAX_BYTES);
+        cairn_buf_init(&tasks->names_again.texts, TEXTS_MAX_BYTES);
+        read->tasks = tasks;
+    }
+    *ret_tasks = tasks;
+    return 0;
+}
+
+void cairn_pytasks_free(struct cairn_pytasks *tasks)
+{
+    if (!tasks)
+        return;
+    cairn_pytasksets_release(&tasks->sets);
+    cairn_pychains_release(&tasks->chains);
+    cairn_vec_release(&tasks->items);
+    cairn_vec_release(&tasks->found);
+    cairn_vec_release(&tasks->frames);
+    cairn_vec_release(&tasks->names.strs);
+    cairn_buf_release(&tasks->names.texts);
+    cairn_vec_release(&tasks->names_again.strs);
+    cairn_buf_release(&tasks->names_again.texts);
+    cairn_pypages_release(&tasks->pages);
+    cairn_pypages_release(&tasks->fewer);
+    free(tasks);
+}
+
+/* --- The lists --- */
+
+static int add_task(struct cairn_pytasks *tasks, const struct cairn_pytask *task,
+                    const struct found *found)
+{
+    size_t count = tasks->items.count;
+
+    if (count == CAIRN_PYTASKS_MAX) {
+        tasks->left_out++;
+        return 0;
+    }
+    CAIRN_TRY(cairn_vec_reserve(&tasks->items, count + 1, CAIRN_PYTASKS_MAX));
+    CAIRN_TRY(cairn_vec_reserve(&tasks->found, count + 1, CAIRN_PYTASKS_MAX));
+    tasks->items.items[count] = *task;
+    tasks->found.items[count] = *found;
+    tasks->items.count = tasks->found.count = count + 1;
+    return 0;
+}
+
+/* A task of which `object` is a copy. */
+static int take_task(struct cairn_pytasks *tasks, const struct cairn_pythread *thread,
+                     uint64_t address, uint64_t running, const uint8_t *object)
+{
+    const struct cairn_pytaskplaces *places = &tasks->places;
+    const struct cairn_pytask task = {.thread = thread, .runs = address == running};
+    const struct found found = {.address = address,
+                                .name = u64_at(object, places->task_name),
+                                .coro = u64_at(object, places->task_coro),
+                                .first = CAIRN_PYCHAIN_END};
+
+    return object[places->task_is_task] ? add_task(tasks, &task, &found) : -CAIRN_EDAMAGED;
+}
+
+/* Goes through the list whose head lies at `head`. A link that does not point back was changed
+ * under our eyes: what follows is left for the next round. */
+static int walk_list(struct cairn_pyread *read, const struct cairn_pythread *thread, uint64_t head,
+                     uint64_t running)
+{
+    struct cairn_pytasks *tasks = read->tasks;
+    const struct cairn_pytaskplaces *places = &tasks->places;
+    uint8_t object[CAIRN_PYTASKPLACES_TASK_BYTES];
+    uint64_t at = head, next;
+
+    CAIRN_TRY(cairn_pypages_get(&tasks->pages, &read->remote, head, &next, sizeof(next)));
+    for (size_t hops = 0; next != head && next && hops < 2 * CAIRN_PYTASKS_MAX; hops++) {
+        uint64_t node = next;
+        int code;
+
+        CAIRN_TRY(cairn_pypages_get(&tasks->pages, &read->remote, node - places->task_node, object,
+                                    (size_t)places->task_size));
+        if (u64_at(object, places->task_node + 8) != at)
+            return 0;
+        code = node - places->task_node == running
+                   ? 0 /* taken before the others */
+                   : take_task(tasks, thread, node - places->task_node, running, object);
+        if (code < 0)
+            return code == -CAIRN_EDAMAGED ? 0 : code;
+        at = node;
+        next = u64_at(object, places->task_node);
+    }
+    return 0;
+}
+
+static bool is_final(int code)
+{
+    return code == -CAIRN_EGONE || code == -CAIRN_EPERM || code == -CAIRN_ENOMEM;
+}
+
+/* The task that runs is taken whether it is linked or not, and however many there are. */
+static int take_running(struct cairn_pyread *read, const struct cairn_pythread *thread,
+                        uint64_t *ret_running)
+{
+    struct cairn_pytasks *tasks = read->tasks;
+    uint8_t object[CAIRN_PYTASKPLACES_TASK_BYTES];
+    int code;
+
+    CAIRN_TRY(cairn_pypages_get(&tasks->pages, &read->remote,
+                                thread->tstate + tasks->places.thread_running_task, ret_running,
+                                sizeof(*ret_running)));
+    if (!*ret_running)
+        return 0;
+    code = cairn_pypages_get(&tasks->pages, &read->remote, *ret_running, object,
+                             (size_t)tasks->places.task_size);
+    if (code == 0)
+        code = take_task(tasks, thread, *ret_running, *ret_running, object);
+    return code;
+}
+
+static int take_from_set(void *ctx, const struct cairn_pytaskset_task *told)
+{
+    const struct cairn_pytask task = {.thread = told->thread, .runs = told->runs};
+    const struct found found = {.address = told->address,
+                                .reference = told->reference,
+                                .loop = told->loop,
+                                .name = told->name,
+                                .coro = told->coro,
+                                .first = CAIRN_PYCHAIN_END};
+
+    return add_task(ctx, &task, &found);
+}
+
+static bool keeps_sets(const struct cairn_pyread *read)
+{
+    return read->runtime.table->minor < 14;
+}
+
+/* Tasks of threads that run, and those that threads left behind. */
+static int find_tasks(struct cairn_pyread *read)
+{
+    struct cairn_pytasks *tasks = read->tasks;
+    const struct cairn_pytaskplaces *places = &tasks->places;
+
+    if (keeps_sets(read))
+        return cairn_pytasksets_each(read, &tasks->sets, &tasks->chains, &tasks->pages,
+                                     take_from_set, tasks);
+    for (size_t i = 0; i < read->threads.count; i++) {
+        const struct cairn_pythread *thread = read->threads.items[i];
+        uint64_t running = 0;
+        int code = take_running(read, thread, &running);
+
+        if (!is_final(code))
+            code = walk_list(read, thread, thread->tstate + places->thread_tasks_head, running);
+        if (is_final(code))
+            return code;
+    }
+    for (size_t i = 0; i < read->interps.count; i++) {
+        int code =
+            walk_list(read, NULL, read->interps.items[i].address + places->interp_tasks_head, 0);
+
+        if (is_final(code))
+            return code;
+    }
+    return 0;
+}
+
+/* Whether a task is there that has this coroutine: one that is over is taken out of the list, and
+ * its coroutine's memory may be another's. */
+static bool is_task(const struct cairn_pytaskplaces *places, const uint8_t *object, uint64_t coro)
+{
+    return object[places->task_is_task] && u64_at(object, places->task_coro) == coro &&
+           u64_at(object, places->task_node) != 0;
+}
+
+/* Until 3.13 one that has ended is in its set until nobody holds it any more. */
+static int is_there(struct cairn_pyread *read, const struct cairn_pyview *view,
+                    const struct found *found, bool *ret_there)
+{
+    struct cairn_pytasks *tasks = read->tasks;
+    const struct cairn_pytaskset_task task = {.address = found->address,
+                                              .reference = found->reference,
+                                              .coro = found->coro,
+                                              .loop = found->loop};
+    uint8_t object[CAIRN_PYTASKPLACES_TASK_BYTES];
+
+    *ret_there = false;
+    if (keeps_sets(read)) {
+        CAIRN_TRY(cairn_pytasksets_is_there(read, &tasks->sets, view, &task, ret_there));
+        return *ret_there ? cairn_pychains_goes(read, &tasks->chains, view, found->coro, ret_there)
+                          : 0;
+    }
+    CAIRN_TRY(cairn_pyview_get(view, found->address, object, (size_t)tasks->places.task_size));
+    *ret_there = is_task(&tasks->places, object, found->coro);
+    return 0;
+}
+
+/* A few tasks that are followed together, by their places in `found`. */
+struct few {
+    size_t count;
+    size_t at[FEW];
+    uint32_t link[FEW]; /* CAIRN_PYCHAIN_END: it is over */
+};
+
+/* What pages they lie in, as far as is known. */
+static int want_few(struct cairn_pyread *read, const struct few *few)
+{
+    struct cairn_pytasks *tasks = read->tasks;
+
+    cairn_pypages_clear(&tasks->fewer);
+    for (size_t i = 0; i < few->count; i++) {
+        const struct found *found = &tasks->found.items[few->at[i]];
+
+        CAIRN_TRY(cairn_pypages_want(&tasks->fewer, found->address));
+        if (found->reference)
+            CAIRN_TRY(cairn_pypages_want(&tasks->fewer, found->reference));
+        CAIRN_TRY(cairn_pychains_want(read, &tasks->chains, &tasks->fewer, found->first));
+    }
+    return 0;
+}
+
+/* Follows the chains of a few tasks in pages that were read twice, or are now. */
+static int follow_in(struct cairn_pyread *read, struct cairn_pypages *pages, struct few *few)
+{
+    struct cairn_pytasks *tasks = read->tasks;
+    struct cairn_pyview view = {pages, &read->remote};
+    size_t first = tasks->chains.links.count;
+    int code;
+
+    for (size_t i = 0; i < few->count; i++) {
+        const struct found *found = &tasks->found.items[few->at[i]];
+        bool there = false;
+
+        few->link[i] = CAIRN_PYCHAIN_END;
+        code = is_there(read, &view, found, &there);
+        if (is_final(code))
+            return code;
+        if (code == 0 && there)
+            CAIRN_TRY(
+                cairn_pychains_follow(read, &tasks->chains, pages, found->coro, &few->link[i]));
+    }
+    CAIRN_TRY(cairn_pypages_again(pages, &read->remote));
+    cairn_pychains_confirm(read, &tasks->chains, pages, first);
+    view.remote = NULL;
+    for (size_t i = 0; i < few->count; i++) {
+        struct found *found = &tasks->found.items[few->at[i]];
+        bool there = false;
+
+        code = is_there(read, &view, found, &there);
+        if (is_final(code))
+            return code;
+        if (code < 0 || !there)
+            few->link[i] = CAIRN_PYCHAIN_END;
+        else if (few->link[i] != CAIRN_PYCHAIN_END)
+            found->first = few->link[i];
+    }
+    return 0;
+}
+
+/* The next few tasks in front of *at whose chain does not hold; the newest first: they may be over
+ * soon. */
+static struct few few_torn(const struct cairn_pytasks *tasks, size_t *at)
+{
+    struct few few = {0};
+
+    for (; *at > 0 && few.count < FEW; --*at)
+        if (tasks->found.items[*at - 1].holds &&
+            !cairn_pychains_holds(&tasks->chains, tasks->found.items[*at - 1].first))
+            few.at[few.count++] = *at - 1;
+    return few;
+}
+
+/* What does not hold is looked at again: between the second reading and the third, then a few tasks
+ * at a time, by readings of their own, which take less time. */
+static int follow_torn(struct cairn_pyread *read)
+{
+    struct cairn_pytasks *tasks = read->tasks;
+    size_t at = tasks->found.count;
+    struct few few;
+
+    if (cairn_pypages_shift(&tasks->pages))
+        while ((few = few_torn(tasks, &at)).count)
+            CAIRN_TRY(follow_in(read, &tasks->pages, &few));
+    at = tasks->found.count;
+    for (unsigned times = 0; times < TIMES_MAX && (few = few_torn(tasks, &at)).count; times++) {
+        CAIRN_TRY(want_few(read, &few));
+        CAIRN_TRY(cairn_pypages_begin(&tasks->fewer, &read->remote, true));
+        CAIRN_TRY(follow_in(read, &tasks->fewer, &few));
+    }
+    return 0;
+}
+
+/* Leaves out the tasks that had ended when the round began. */
+static void drop_ended(struct cairn_pyread *read)
+{
+    struct cairn_pytasks *tasks = read->tasks;
+    size_t kept = 0;
+
+    for (size_t i = 0; i < tasks->found.count; i++) {
+        const struct found *found = &tasks->found.items[i];
+
+        if (found->first != CAIRN_PYCHAIN_END &&
+            cairn_pychains_is_over(read, &tasks->chains.links.items[found->first]))
+            continue;
+        tasks->items.items[kept] = tasks->items.items[i];
+        tasks->found.items[kept++] = *found;
+    }
+    tasks->items.count = tasks->found.count = kept;
+}
+
+/* --- Names --- */
+
+/* "Task-12": what asyncio calls a task that was given no name. */
+static bool is_number(struct cairn_span name)
+{
+    static const char start[] = "Task-";
+    size_t at = sizeof(start) - 1;
+
+    if (name.size_bytes <= at || memcmp(name.data, start, at) != 0)
+        return false;
+    while (at < name.size_bytes && name.data[at] >= '0' && name.data[at] <= '9')
+        at++;
+    return at == name.size_bytes;
+}
+
+static int read_texts(struct cairn_pyread *read, struct cairn_pyview *view, struct names *names)
+{
+    struct cairn_remote remote;
+
+    cairn_pyview_remote(view, &remote);
+    return cairn_pystr_read(&remote, &read->runtime.layout, read->runtime.table, names->strs.items,
+                            names->strs.count, &names->texts);
+}
+
+/* A task that was given no name has a number in its place, until 3.13 as text or not. */
+static int read_names(struct cairn_pyread *read)
+{
+    struct cairn_pytasks *tasks = read->tasks;
+    struct cairn_pyview view = {&tasks->pages, &read->remote};
+    size_t count = tasks->found.count, named = 0;
+
+    CAIRN_TRY(cairn_vec_reserve(&tasks->names.strs, count, CAIRN_PYTASKS_MAX));
+    for (size_t i = 0; i < count; i++) {
+        struct found *found = &tasks->found.items[i];
+        enum cairn_pychain_kind kind = CAIRN_PYCHAIN_OTHER;
+        uint64_t type;
+        int code = cairn_pyview_get(&view, found->name + read->runtime.layout.object_type, &type,
+                                    sizeof(type));
+
+        if (code == 0)
+            code = cairn_pychains_kind(read, &tasks->chains, type, &kind);
+        if (is_final(code))
+            return code;
+        found->named = kind == CAIRN_PYCHAIN_STR;
+        if (found->named)
+            tasks->names.strs.items[named++] =
+                (struct cairn_pystr){.kind = CAIRN_PYSTR_STR, .address = found->name};
+    }
+    tasks->names.strs.count = named;
+    return read_texts(read, &view, &tasks->names);
+}
+
+/* A name that was not the same when read again is another's by now, and so is the task. */
+static int take_names(struct cairn_pyread *read)
+{
+    struct cairn_pytasks *tasks = read->tasks;
+    struct cairn_pyview again = {.pages = &tasks->pages};
+    size_t count = tasks->names.strs.count, named = 0;
+
+    CAIRN_TRY(cairn_vec_reserve(&tasks->names_again.strs, count, CAIRN_PYTASKS_MAX));
+    for (size_t i = 0; i < count; i++)
+        tasks->names_again.strs.items[i] = (struct cairn_pystr){
+            .kind = CAIRN_PYSTR_STR, .address = tasks->names.strs.items[i].address};
+    tasks->names_again.strs.count = count;
+    CAIRN_TRY(read_texts(read, &again, &tasks->names_again));
+    for (size_t i = 0; i < tasks->found.count; i++) {
+        const struct cairn_pystr *name = &tasks->names.strs.items[named];
+        const struct cairn_pystr *now = &tasks->names_again.strs.items[named];
+
+        if (!tasks->found.items[i].named)
+            continue;
+        named++;
+        if (!name->ok || !now->ok || name->text.size_bytes != now->text.size_bytes ||
+            memcmp(name->text.data, now->text.data, now->text.size_bytes) != 0)
+            tasks->found.items[i].holds = false;
+        else if (!keeps_sets(read) || !is_number(name->text))
+            tasks->items.items[i].name = name->text;
+    }
+    return 0;
+}
+
+/* All that is told of a round lies between two readings of the same pages, which are few. */
+static int look(struct cairn_pyread *read)
+{
+    struct cairn_pytasks *tasks = read->tasks;
+    struct cairn_pyview again = {.pages = &tasks->pages};
+
+    tasks->items.count = tasks->found.count = 0;
+    tasks->left_out = 0;
+    cairn_pychains_clear(&tasks->chains);
+    CAIRN_TRY(cairn_pypages_begin(&tasks->pages, &read->remote, true));
+    CAIRN_TRY(cairn_pypages_once_more(&tasks->pages, &read->remote));
+    CAIRN_TRY(find_tasks(read));
+    for (size_t i = 0; i < tasks->found.count; i++)
+        CAIRN_TRY(cairn_pychains_follow(read, &tasks->chains, &tasks->pages,
+                                        tasks->found.items[i].coro, &tasks->found.items[i].first));
+    CAIRN_TRY(read_names(read));
+    CAIRN_TRY(cairn_pypages_again(&tasks->pages, &read->remote));
+    cairn_pychains_confirm(read, &tasks->chains, &tasks->pages, 0);
+    for (size_t i = 0; i < tasks->found.count; i++) {
+        struct found *found = &tasks->found.items[i];
+
+        int code = is_there(read, &again, found, &found->holds);
+
+        if (is_final(code))
+            return code;
+        found->holds = code == 0 && found->holds;
+    }
+    CAIRN_TRY(follow_torn(read));
+    CAIRN_TRY(take_names(read));
+    if (keeps_sets(read))
+        drop_ended(read);
+    return 0;
+}
+
+/* --- What is handed out --- */
+
+static int load_codes(struct cairn_pyread *read)
+{
+    const struct cairn_pychains *chains = &read->tasks->chains;
+    uint64_t now_ns = cairn_clock_mono_ns();
+
+    for (size_t i = 0; i < chains->links.count; i++) {
+        const struct cairn_pychain_link *link = &chains->links.items[i];
+
+        if (link->kind == CAIRN_PYCHAIN_FRAMED &&
+            !cairn_pycodes_is_fresh(&read->codes, cairn_pychains_code(read, link), true, now_ns))
+            CAIRN_TRY(cairn_pycodes_want(&read->codes, link->code));
+    }
+    return read->codes.wanted.count ? cairn_pycodes_load(&read->codes, now_ns) : 0;
+}
+
+/* The frames of a chain, from link `at` on, as far as they hold. */
+static void take_frames(struct cairn_pyread *read, uint32_t at, struct cairn_pytask *task)
+{
+    struct cairn_pytasks *tasks = read->tasks;
+
+    for (const struct cairn_pychain_link *link; at != CAIRN_PYCHAIN_END; at = link->next) {
+        link = &tasks->chains.links.items[at];
+        task->truncated |= link->truncated;
+        if (!cairn_pychains_goes_on(link))
+            return;
+        if (!link->holds) {
+            task->torn = true;
+            return;
+        }
+        if (link->kind == CAIRN_PYCHAIN_WRAPS)
+            continue;
+        if (!cairn_pychains_frame(read, link, &tasks->frames.items[tasks->frames.count])) {
+            task->torn = true;
+            return;
+        }
+        tasks->frames.count++;
+        task->depth++;
+    }
+}
+
+static int make_frames(struct cairn_pyread *read)
+{
+    struct cairn_pytasks *tasks = read->tasks;
+
+    tasks->frames.count = 0;
+    CAIRN_TRY(cairn_vec_reserve(&tasks->frames, tasks->chains.links.count,
+                                CAIRN_PYTASKS_MAX * CAIRN_PYCHAIN_DEPTH_MAX));
+    for (size_t i = 0; i < tasks->items.count; i++) {
+        struct cairn_pytask *task = &tasks->items.items[i];
+        const struct found *found = &tasks->found.items[i];
+        const struct cairn_pycode_entry *entry;
+
+        task->frames = tasks->frames.items + tasks->frames.count;
+        if (!found->holds || found->first == CAIRN_PYCHAIN_END)
+            continue;
+        task->frame = tasks->chains.links.items[found->first].frame;
+        /* Whose it is holds even where it moved on. */
+        entry = cairn_pychains_code(read, &tasks->chains.links.items[found->first]);
+        task->coroutine = entry && entry->named ? &entry->code : NULL;
+        take_frames(read, found->first, task);
+    }
+    return 0;
+}
+
+int cairn_pytasks_read(struct cairn_pyread *read, const struct cairn_pytask **ret_tasks,
+                       size_t *ret_count, uint64_t *ret_left_out)
+{
+    struct cairn_pytasks *tasks;
+
+    CAIRN_TRY(tasks_of(read, &tasks));
+    if (!keeps_sets(read))
+        CAIRN_TRY(cairn_pytaskplaces_seek(read, &tasks->places));
+    else if (tasks->sets.sets.count < read->interps.count &&
+             cairn_pytaskplaces_due(read, &tasks->places))
+        CAIRN_TRY(cairn_pytasksets_seek(read, &tasks->sets));
+    else if (!tasks->sets.sets.count)
+        return -CAIRN_ENOTFOUND;
+    CAIRN_TRY(look(read));
+    CAIRN_TRY(load_codes(read));
+    CAIRN_TRY(make_frames(read));
+    *ret_tasks = tasks->items.items;
+    *ret_count = tasks->items.count;
+    *ret_left_out = tasks->left_out;
+    return 0;
+}

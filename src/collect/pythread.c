@@ -1,0 +1,559 @@
+#include "pythread.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "err.h"
+#include "pychunks.h"
+#include "pyclimb.h"
+#include "pyframe.h"
+#include "pyheap.h"
+#include "pylearn.h"
+#include "pypublish.h"
+#include "pyrecall.h"
+#include "pyresume.h"
+
+#define USED_MAX 65536
+#define CLIMB_FRAMES 64 /* that a call can go further in while the stack is read */
+#define OTHER_AGE_TICKS 12
+#define OTHER_LONG_TICKS 4000
+#define OTHERS_FEW 16
+
+void cairn_pykept_free(struct cairn_pykept *kept)
+{
+    if (!kept)
+        return;
+    cairn_vec_release(&kept->chunks);
+    for (size_t i = 0; i < CAIRN_PYCHAINS; i++)
+        cairn_vec_release(&kept->resting[i]);
+    cairn_pyplaces_release(&kept->others);
+    cairn_pyplaces_release(&kept->after);
+    cairn_vec_release(&kept->raws);
+    cairn_vec_release(&kept->good);
+    cairn_vec_release(&kept->frames);
+    cairn_vec_release(&kept->objects);
+    cairn_vec_release(&kept->object_uses);
+    cairn_map_release(&kept->resumers);
+    free(kept);
+}
+
+uint64_t cairn_pykept_field(const struct cairn_pykept *kept, uint32_t place)
+{
+    uint64_t value;
+
+    if (!cairn_pylayout_has(place))
+        return 0;
+    memcpy(&value, kept->header + place, sizeof(value));
+    return value;
+}
+
+struct cairn_pyimage cairn_pykept_image(const struct cairn_pycontext *ctx,
+                                        const struct cairn_pykept *kept)
+{
+    return (struct cairn_pyimage){
+        .layout = ctx->layout,
+        .table = ctx->table,
+        .base_frame = cairn_pykept_field(kept, ctx->layout->thread_base_frame),
+        .chunks = kept->chunks.items,
+        .chunk_count = kept->chunks.count,
+        .chunk_top = kept->chunk_top,
+        .others = kept->others.pieces.items,
+        .other_count = kept->others.pieces.count,
+        .after = kept->after.pieces.items,
+        .after_count = kept->after.pieces.count,
+    };
+}
+
+static uint64_t field_of(const uint8_t *data, uint32_t place)
+{
+    uint64_t value;
+
+    memcpy(&value, data + place, sizeof(value));
+    return value;
+}
+
+/* The current frame by what was read; -CAIRN_ENOTFOUND: its place moved; -CAIRN_EDAMAGED: a call
+ * from C is just being set up and its frame is not written yet. */
+static int current_frame(const struct cairn_pycontext *ctx, struct cairn_pykept *kept,
+                         const struct cairn_pyimage *image, uint64_t *ret_frame)
+{
+    const struct cairn_pylayout *l = ctx->layout;
+    const uint8_t *data;
+    int32_t chunk = -1;
+
+    if (!cairn_pylayout_has(l->thread_cframe)) {
+        *ret_frame = cairn_pykept_field(kept, l->thread_current_frame);
+        return 0;
+    }
+    if (!kept->cframe) { /* the thread is not there yet, or is going */
+        *ret_frame = 0;
+        return 0;
+    }
+    data = cairn_pyimage_at(image, kept->cframe, l->cframe_size, &chunk);
+    if (!data)
+        return -CAIRN_ENOTFOUND;
+    *ret_frame = field_of(data, l->cframe_current_frame);
+    cairn_pyplaces_touch(&kept->others, kept->cframe, kept->ticks);
+    if (!*ret_frame && field_of(data, l->cframe_previous))
+        return -CAIRN_EDAMAGED;
+    return 0;
+}
+
+static bool same_raw(const struct cairn_pyraw *a, const struct cairn_pyraw *b)
+{
+    return a->address == b->address && a->code == b->code && a->previous == b->previous &&
+           a->instr == b->instr && a->entered == b->entered;
+}
+
+/* Where only a part of a new stack is known to hold, the last good one may reach further in. */
+static int fall_back(struct cairn_pykept *kept)
+{
+    size_t count = kept->good.count, same = 0;
+
+    if (count <= kept->raws.count)
+        return 0;
+    while (same < kept->raws.count && same_raw(&kept->raws.items[same], &kept->good.items[same]))
+        same++;
+    CAIRN_TRY(cairn_vec_reserve(&kept->raws, count, CAIRN_PY_DEPTH_MAX));
+    memcpy(kept->raws.items + same, kept->good.items + same,
+           (count - same) * sizeof(*kept->raws.items));
+    kept->raws.count = count;
+    if (kept->raws_shown > same)
+        kept->raws_shown = same;
+    return 0;
+}
+
+int cairn_pykept_give_up(struct cairn_pycontext *ctx, struct cairn_pykept *kept,
+                         enum cairn_pystack_status status, enum cairn_pycheck check)
+{
+    struct cairn_pyimage image = cairn_pykept_image(ctx, kept);
+    struct cairn_pyraw raw = {.chunk = -1};
+    size_t same = 0, holds = 0;
+    bool entry, changed = false;
+
+    kept->thread.trimmed = kept->thread.unchecked = false;
+    CAIRN_TRY(fall_back(kept));
+    /* From the root: what lies there as it did, is called from there still. */
+    for (; holds < kept->raws.count; holds++) {
+        struct cairn_pyraw *old = &kept->raws.items[holds];
+        enum cairn_pycheck ignored;
+
+        raw.chunk = -1;
+        if (cairn_pystack_frame(&image, old->address, &raw, &entry, &ignored) < 0 || entry ||
+            raw.code != old->code || raw.previous != old->previous)
+            break;
+        changed |= raw.instr != old->instr;
+        old->instr = raw.instr;
+        if (!changed)
+            same = holds + 1;
+    }
+    ctx->stats->stacks++;
+    if (status == CAIRN_PYSTACK_TORN) {
+        ctx->stats->torn++;
+        ctx->stats->refused[check]++;
+    } else {
+        ctx->stats->unreadable++;
+    }
+    return cairn_pypublish(ctx, kept, &image, same, holds, status);
+}
+
+/* Asks anew for the code of the `count` outermost frames that is not known, or not fresh; with
+ * `all`, for any that was not asked for at this tick. Code that runs is not freed, so it is asked
+ * for more rarely further out among the `same` frames that were there before. */
+static int want_codes(const struct cairn_pycontext *ctx, const struct cairn_pykept *kept,
+                      size_t same, size_t count, bool all)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct cairn_pyraw *raw = &kept->raws.items[i];
+        bool inner = i >= same || count - i <= CAIRN_PYCODE_INNER_FRAMES;
+        bool fresh = all && inner
+                         ? raw->entry && raw->entry->checked_ns == ctx->now_ns
+                         : cairn_pycodes_is_fresh(ctx->codes, raw->entry, !inner, ctx->now_ns);
+
+        if (raw->code && !fresh)
+            CAIRN_TRY(cairn_pycodes_want(ctx->codes, raw->code));
+    }
+    return ctx->codes->wanted.count ? cairn_pycodes_load(ctx->codes, ctx->now_ns) : 0;
+}
+
+/* The first frame whose code is not the one it was taken for; all of them are right after. */
+static size_t renew_entries(const struct cairn_pycontext *ctx, struct cairn_pykept *kept)
+{
+    size_t first = kept->raws.count;
+
+    for (size_t i = kept->raws.count; i-- > 0;) {
+        struct cairn_pyraw *raw = &kept->raws.items[i];
+        const struct cairn_pycode_entry *entry = cairn_pycodes_find(ctx->codes, raw->code);
+
+        if (entry != raw->entry)
+            first = i;
+        raw->entry = entry;
+    }
+    return first;
+}
+
+/* What a frame may have changed while it stands where it stood: whether it is suspended. */
+static void refresh(struct cairn_pyraw *raw, const struct cairn_pyraw *now)
+{
+    raw->stacktop = now->stacktop;
+    raw->chunk = now->chunk;
+    raw->state = now->state;
+}
+
+/* Takes over the walk from the first frame that differs on; fetches code objects not known. */
+static int take_walk(struct cairn_pycontext *ctx, struct cairn_pykept *kept, size_t *ret_same)
+{
+    size_t count = ctx->walk.count, same = 0, loads;
+
+    while (same < count && same < kept->raws.count &&
+           same_raw(&kept->raws.items[same], &ctx->walk.items[count - 1 - same])) {
+        refresh(&kept->raws.items[same], &ctx->walk.items[count - 1 - same]);
+        same++;
+    }
+    CAIRN_TRY(cairn_vec_reserve(&kept->raws, count, CAIRN_PY_DEPTH_MAX));
+    for (size_t i = same; i < count; i++) {
+        struct cairn_pyraw *raw = &kept->raws.items[i];
+
+        *raw = ctx->walk.items[count - 1 - i];
+        raw->entry = raw->code ? cairn_pycodes_find(ctx->codes, raw->code) : NULL;
+    }
+    kept->raws.count = count;
+    loads = ctx->codes->loads;
+    CAIRN_TRY(want_codes(ctx, kept, same, count, kept->thread.still));
+    if (loads != ctx->codes->loads) {
+        size_t renewed = renew_entries(ctx, kept);
+
+        same = renewed < same ? renewed : same;
+    }
+    if (kept->raws_shown > same)
+        kept->raws_shown = same;
+    *ret_same = same;
+    return 0;
+}
+
+/* Judges what is new of the stack. *holds: from which frame on, to how many frames hold. 0 or
+ * -CAIRN_ENOMEM. */
+static int judge_all(struct cairn_pycontext *ctx, const struct cairn_pykept *kept,
+                     const struct cairn_pyimage *image, size_t *holds,
+                     enum cairn_pycheck *ret_check)
+{
+    size_t count = kept->raws.count;
+    int code = 0;
+
+    while (*holds < count && code == 0) {
+        code = cairn_pystack_judge(image, ctx->codes, kept->raws.items, *holds, *holds + 1 == count,
+                                   ret_check);
+        *holds += code == 0;
+    }
+    return code == -CAIRN_EDAMAGED ? 0 : code;
+}
+
+/* A check that failed may have failed for what a code object was taken for: that is asked anew
+ * before the stack is called anything. */
+static int judge_again(struct cairn_pycontext *ctx, struct cairn_pykept *kept,
+                       const struct cairn_pyimage *image, size_t *same, size_t *holds,
+                       enum cairn_pycheck *ret_check)
+{
+    size_t renewed;
+
+    CAIRN_TRY(want_codes(ctx, kept, *same, *holds + 1, true));
+    renewed = renew_entries(ctx, kept);
+    if (renewed > *holds)
+        return 0;
+    if (renewed < *same)
+        *same = renewed;
+    if (kept->raws_shown > *same)
+        kept->raws_shown = *same;
+    *holds = *same;
+    return judge_all(ctx, kept, image, holds, ret_check);
+}
+
+static int keep_good(struct cairn_pykept *kept)
+{
+    CAIRN_TRY(cairn_vec_reserve(&kept->good, kept->raws.count, CAIRN_PY_DEPTH_MAX));
+    if (kept->raws.count)
+        memcpy(kept->good.items, kept->raws.items, kept->raws.count * sizeof(*kept->raws.items));
+    kept->good.count = kept->raws.count;
+    return 0;
+}
+
+bool cairn_pykept_is_steady(struct cairn_pykept *kept, const struct cairn_pyraw *caller,
+                            const struct cairn_pyraw *callee, bool *ret_again)
+{
+    bool same = kept->doubt.callee == callee->address && kept->doubt.caller == caller->address &&
+                kept->doubt.instr == caller->instr;
+
+    *ret_again = same && kept->doubt.tick + 1 >= kept->ticks;
+    if (!same || kept->doubt.tick != kept->ticks)
+        kept->doubt.times = 0;
+    kept->doubt.callee = callee->address;
+    kept->doubt.caller = caller->address;
+    kept->doubt.instr = caller->instr;
+    kept->doubt.tick = kept->ticks;
+    return ++kept->doubt.times == CAIRN_PYREAD_TRIES;
+}
+
+/* A link was refused by a check that can be wrong: believes it when it is steady. *ret_again: it is
+ * worth another read to know. */
+static int weigh_doubt(struct cairn_pycontext *ctx, struct cairn_pykept *kept,
+                       const struct cairn_pyimage *image, size_t *holds, enum cairn_pycheck *check,
+                       bool *ret_again)
+{
+    *ret_again = false;
+    while (*holds > 0 && *holds < kept->raws.count &&
+           (*check == CAIRN_PYCHECK_RESUMER || *check == CAIRN_PYCHECK_STACKTOP)) {
+        const struct cairn_pyraw *callee = &kept->raws.items[*holds];
+
+        if (!cairn_pykept_is_steady(kept, callee - 1, callee, ret_again))
+            return 0;
+        CAIRN_TRY(cairn_pystack_believe(image, ctx->codes, &kept->raws.items[*holds - 1], *check,
+                                        ctx->now_ns));
+        if (*check == CAIRN_PYCHECK_RESUMER)
+            return 0;
+        ++*holds;
+        CAIRN_TRY(judge_all(ctx, kept, image, holds, check));
+        *ret_again = false;
+    }
+    return 0;
+}
+
+/* Goes on from the last frame that holds to what it called when its memory was copied. */
+static int climb(struct cairn_pycontext *ctx, struct cairn_pykept *kept,
+                 const struct cairn_pyimage *image)
+{
+    size_t most = kept->raws.count + CLIMB_FRAMES;
+    uint64_t unknown = 0;
+
+    if (most > CAIRN_PY_DEPTH_MAX)
+        most = CAIRN_PY_DEPTH_MAX;
+    CAIRN_TRY(cairn_vec_reserve(&kept->raws, most, CAIRN_PY_DEPTH_MAX));
+    for (int i = 0; i < CLIMB_FRAMES; i++) {
+        cairn_pystack_climb(image, ctx->codes, &kept->raws, most, &unknown);
+        if (!unknown)
+            break;
+        CAIRN_TRY(cairn_pycodes_want(ctx->codes, unknown));
+        CAIRN_TRY(cairn_pycodes_load(ctx->codes, ctx->now_ns));
+        if (!cairn_pycodes_find(ctx->codes, unknown))
+            break;
+    }
+    for (size_t i = kept->raws.count; i-- > 0 && !kept->raws.items[i].entry;)
+        kept->raws.items[i].entry = cairn_pycodes_find(ctx->codes, kept->raws.items[i].code);
+    return 0;
+}
+
+/* The frames up to the first that does not hold, and what the last one of them called: the stack of
+ * the moment that the copy was made. -CAIRN_EDAMAGED: what came instead cannot be told;
+ * -CAIRN_EEND: not even the root holds. */
+static int cut_and_climb(struct cairn_pycontext *ctx, struct cairn_pykept *kept,
+                         const struct cairn_pyimage *image, size_t holds, enum cairn_pycheck check)
+{
+    switch (check) {
+    case CAIRN_PYCHECK_RESUMER:
+    case CAIRN_PYCHECK_AFTER:
+        return -CAIRN_EDAMAGED;
+    default:
+        break;
+    }
+    if (check == CAIRN_PYCHECK_YIELDED) {
+        kept->raws.count = holds + 1; /* it has just yielded: its caller does not know yet */
+        return 0;
+    }
+    if (!holds)
+        return -CAIRN_EEND;
+    kept->raws.count = holds;
+    return climb(ctx, kept, image);
+}
+
+/* Only the first `holds` frames hold. 0: they are published as torn; 1: the last good stack may
+ * reach further in. */
+static int accept_part(struct cairn_pycontext *ctx, struct cairn_pykept *kept, size_t holds,
+                       enum cairn_pycheck check, enum cairn_pystack_status *ret_status)
+{
+    kept->raws.count = holds;
+    if (kept->good.count > holds)
+        return 1;
+    *ret_status = CAIRN_PYSTACK_TORN;
+    ctx->stats->torn++;
+    ctx->stats->refused[check]++;
+    return 0;
+}
+
+/* To note a place may move the others: the copy of them is looked at where it lies then. */
+static int note_resumers(const struct cairn_pycontext *ctx, struct cairn_pykept *kept,
+                         struct cairn_pyimage *image)
+{
+    CAIRN_TRY(cairn_pylearn_resumers(ctx, kept));
+    image->after = kept->after.pieces.items;
+    image->after_count = kept->after.pieces.count;
+    return 0;
+}
+
+/* All frames hold, but the current frame, which led to no root, belongs onto them. *ret_base: so
+ * many were read. -CAIRN_EDAMAGED: where it belongs cannot be told. */
+static int recall(struct cairn_pycontext *ctx, struct cairn_pykept *kept,
+                  const struct cairn_pyimage *image, bool last, size_t *ret_base)
+{
+    int code = cairn_pyrecall_graft(ctx, kept, image, ret_base);
+
+    if (code > 0)
+        ctx->stats->inferred++;
+    if (code == 0 && ctx->inner.count && !last)
+        return -CAIRN_EDAMAGED;
+    return code < 0 ? code : 0;
+}
+
+/* `current`: the walk began at the current frame. */
+static int accept(struct cairn_pycontext *ctx, struct cairn_pykept *kept,
+                  struct cairn_pyimage *image, bool current, bool last)
+{
+    enum cairn_pystack_status status = image->cut ? CAIRN_PYSTACK_TRUNCATED : CAIRN_PYSTACK_OK;
+    enum cairn_pycheck check;
+    /* Of who stands still, the current frame is of the same moment as what it lies in. */
+    bool told = current && kept->thread.still, again;
+    size_t same, holds, count;
+
+    CAIRN_TRY(take_walk(ctx, kept, &same));
+    holds = same;
+    CAIRN_TRY(judge_all(ctx, kept, image, &holds, &check));
+    if (holds < kept->raws.count)
+        CAIRN_TRY(judge_again(ctx, kept, image, &same, &holds, &check));
+    CAIRN_TRY(weigh_doubt(ctx, kept, image, &holds, &check, &again));
+    kept->thread.trimmed = kept->thread.unchecked = false;
+    count = kept->raws.count;
+    CAIRN_TRY(note_resumers(ctx, kept, image));
+    if (holds < count && told) {
+        kept->thread.unchecked = true;
+    } else if (holds < count) {
+        int code = again && !last ? -CAIRN_EDAMAGED : cut_and_climb(ctx, kept, image, holds, check);
+
+        if (code == -CAIRN_EEND || (code == -CAIRN_EDAMAGED && !last)) {
+            kept->raws.count = holds; /* what was refused is not known to hold next time */
+            return code;
+        }
+        if (code == -CAIRN_EDAMAGED && accept_part(ctx, kept, holds, check, &status))
+            return cairn_pykept_give_up(ctx, kept, CAIRN_PYSTACK_TORN, check);
+        if (code < 0 && code != -CAIRN_EDAMAGED)
+            return code;
+        kept->thread.trimmed = code == 0;
+        ctx->stats->trimmed += code == 0;
+    } else if (count && !told) {
+        CAIRN_TRY(climb(ctx, kept, image));
+    }
+    if (kept->raws.count == 0 && status == CAIRN_PYSTACK_OK)
+        status = CAIRN_PYSTACK_EMPTY;
+    CAIRN_TRY(cairn_pylearn_touch(ctx, kept));
+    if (status != CAIRN_PYSTACK_TORN)
+        CAIRN_TRY(keep_good(kept));
+    count = kept->raws.count;
+    if (status == CAIRN_PYSTACK_OK) {
+        CAIRN_TRY(cairn_pyrecall_note(ctx, kept));
+        CAIRN_TRY(cairn_pyresume_rests(image, ctx->codes, &kept->raws.items[count - 1]));
+        if (!current)
+            CAIRN_TRY(recall(ctx, kept, image, last, &count));
+    }
+    ctx->stats->stacks++;
+    ctx->stats->truncated += status == CAIRN_PYSTACK_TRUNCATED;
+    if (same >= count && count < kept->raws.count)
+        same = count - 1; /* it may stand elsewhere in its code than it did */
+    CAIRN_TRY(cairn_pypublish(ctx, kept, image, same, kept->raws.count, status));
+    kept->raws.count = count; /* the rest was not read: it says nothing of the next time */
+    return 0;
+}
+
+int cairn_pykept_take(struct cairn_pycontext *ctx, struct cairn_pykept *kept,
+                      enum cairn_pystack_status status, enum cairn_pycheck check)
+{
+    struct cairn_pyimage image = cairn_pykept_image(ctx, kept);
+    size_t same;
+
+    CAIRN_TRY(take_walk(ctx, kept, &same));
+    ctx->stats->stacks++;
+    ctx->stats->truncated += status == CAIRN_PYSTACK_TRUNCATED;
+    if (status == CAIRN_PYSTACK_TORN) {
+        ctx->stats->torn++;
+        ctx->stats->refused[check]++;
+    } else {
+        CAIRN_TRY(keep_good(kept));
+    }
+    if (kept->raws.count == 0 && status == CAIRN_PYSTACK_OK)
+        status = CAIRN_PYSTACK_EMPTY;
+    return cairn_pypublish(ctx, kept, &image, same, kept->raws.count, status);
+}
+
+/* The stack by the current frame. -CAIRN_EEND: it leads nowhere. */
+static int settle_current(struct cairn_pycontext *ctx, struct cairn_pykept *kept,
+                          struct cairn_pyimage *image, bool last)
+{
+    enum cairn_pycheck check;
+    uint64_t missing;
+    int code = current_frame(ctx, kept, image, &image->current_frame);
+
+    if (code == 0)
+        code = cairn_pystack_walk(image, &ctx->walk, CAIRN_PY_DEPTH_MAX, &missing, &check);
+    image->cut = code == -CAIRN_ELIMIT;
+    if (code == 0 || image->cut)
+        return accept(ctx, kept, image, true, last);
+    return code == -CAIRN_EDAMAGED || (code == -CAIRN_ENOTFOUND && last) ? -CAIRN_EEND : code;
+}
+
+/* The same from the innermost frame of the last good stack that is still there, or from the root.
+ */
+static int settle_foothold(struct cairn_pycontext *ctx, struct cairn_pykept *kept,
+                           struct cairn_pyimage *image, bool last)
+{
+    enum cairn_pycheck check = CAIRN_PYCHECK_ROOT;
+    uint64_t missing;
+    int code = -CAIRN_EDAMAGED;
+
+    if (!kept->chunks.count && !last)
+        return -CAIRN_ENOTFOUND;
+    image->current_frame = cairn_pystack_foothold(image, &kept->good);
+    if (image->current_frame)
+        code = cairn_pystack_walk(image, &ctx->walk, CAIRN_PY_DEPTH_MAX, &missing, &check);
+    image->cut = code == -CAIRN_ELIMIT;
+    if (code == 0 || image->cut)
+        code = accept(ctx, kept, image, false, last);
+    if (code != -CAIRN_EDAMAGED && code != -CAIRN_ENOTFOUND && code != -CAIRN_EEND)
+        return code;
+    return last ? cairn_pykept_give_up(ctx, kept, CAIRN_PYSTACK_TORN, check) : -CAIRN_EDAMAGED;
+}
+
+/* A generator that is resumed for some microseconds now and then must be known by then: few places
+ * are kept for long, many only for as long as they are in use. */
+static void age_places(const struct cairn_pykept *kept, struct cairn_pyplaces *places)
+{
+    uint64_t most = places->pieces.count <= OTHERS_FEW ? OTHER_LONG_TICKS : OTHER_AGE_TICKS;
+
+    if (kept->ticks > most)
+        cairn_pyplaces_age(places, kept->ticks - most);
+}
+
+int cairn_pykept_settle(struct cairn_pycontext *ctx, struct cairn_pykept *kept, bool last)
+{
+    const struct cairn_pylayout *l = ctx->layout;
+    struct cairn_pyimage image;
+    int code;
+
+    if (cairn_pyframe_is_object(l))
+        return cairn_pyheap_settle(ctx, kept, last);
+    CAIRN_TRY(cairn_vec_reserve(&ctx->used, kept->others.pieces.count, USED_MAX));
+    if (kept->others.pieces.count)
+        memset(ctx->used.items, 0, kept->others.pieces.count * sizeof(bool));
+    kept->cframe = cairn_pykept_field(kept, l->thread_cframe);
+    kept->hot_chunk = cairn_pykept_field(kept, l->thread_chunk);
+    kept->chunk_top = cairn_pykept_field(kept, l->thread_chunk_top);
+    cairn_pychunks_turn(kept);
+    if (!cairn_pychunks_hold(ctx, kept))
+        return -CAIRN_ENOTFOUND;
+    image = cairn_pykept_image(ctx, kept);
+    image.used = ctx->used.items;
+    code = settle_current(ctx, kept, &image, last);
+    if (code == -CAIRN_EEND) {
+        CAIRN_TRY(cairn_pyrecall_keep(ctx, &image));
+        code = settle_foothold(ctx, kept, &image, last);
+    }
+    cairn_pychunks_stretch_hot(ctx, kept);
+    age_places(kept, &kept->others);
+    age_places(kept, &kept->after);
+    return code;
+}

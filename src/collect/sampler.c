@@ -1,0 +1,547 @@
+#include "sampler.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "alloc.h"
+#include "clock.h"
+#include "doing.h"
+#include "tasks.h"
+#include "threadstack.h"
+#include "tracks.h"
+
+#define SUBJECTS_MAX 65536
+#define POLL_NS 10000000ull           /* children, without records from the kernel */
+#define READ_POLLED_NS 50000000ull    /* the runtime of a process in which nothing runs */
+#define SCAN_WATCHED_NS 1000000000ull /* task lists, as a second source beside the records */
+#define SCAN_POLLED_NS 20000000ull
+#define NAMELESS_NS 100000000ull
+#define LOOK_PART 20 /* looking for threads and children may take one such part of the time */
+
+enum sample_column {
+    COL_TRACK,
+    COL_TICK,
+    COL_TICKS,
+    COL_STACK,
+    COL_CPU,
+    COL_RUNQ,
+    COL_STATE,
+    COL_OVERLAYS,
+    COL_ON,
+    COLS
+};
+
+static const struct cairn_column_def sample_columns[COLS] = {
+    [COL_TRACK] = {"track", "id", CAIRN_ENC_RLE},
+    [COL_TICK] = {"tick", "index", CAIRN_ENC_DELTA},
+    [COL_TICKS] = {"ticks", "count", CAIRN_ENC_UVARINT},
+    [COL_STACK] = {"stack", "id", CAIRN_ENC_UVARINT},
+    [COL_CPU] = {"cpu", "quanta", CAIRN_ENC_UVARINT},
+    [COL_RUNQ] = {"runq", "quanta", CAIRN_ENC_UVARINT},
+    [COL_STATE] = {"state", "", CAIRN_ENC_RLE},
+    [COL_OVERLAYS] = {"overlays", "", CAIRN_ENC_RLE},
+    [COL_ON] = {"on", "id", CAIRN_ENC_RLE},
+};
+
+/* Tells the failure that ends the recording apart from those that cost one sample. */
+static int keep_code(struct cairn_sampler *sampler, int code)
+{
+    if (code < 0 && sampler->code == 0)
+        sampler->code = code;
+    return code;
+}
+
+static int label_location(struct cairn_writer *writer, const char *label, uint32_t *ret_location)
+{
+    struct cairn_location_def def = {.kind = CAIRN_LOC_LABEL};
+
+    CAIRN_TRY(cairn_writer_str(writer, label, &def.ref));
+    return cairn_writer_location(writer, &def, ret_location);
+}
+
+int cairn_sampler_init(struct cairn_sampler *sampler, struct cairn_writer *writer,
+                       struct cairn_perf_watch *watch, bool follow_children, uint64_t quantum_ns)
+{
+    char boot_id[37];
+    uint32_t native_loc;
+
+    memset(sampler, 0, sizeof(*sampler));
+    sampler->writer = writer;
+    sampler->watch = watch;
+    sampler->follow_children = follow_children;
+    sampler->quantum_ns = quantum_ns;
+    CAIRN_TRY(cairn_pyfiles_init(&sampler->files));
+    cairn_clock_boot_id(boot_id);
+    CAIRN_TRY(cairn_writer_str(writer, boot_id, &sampler->boot_id));
+    CAIRN_TRY(label_location(writer, "[torn]", &sampler->labels.torn));
+    CAIRN_TRY(label_location(writer, "[truncated]", &sampler->labels.truncated));
+    CAIRN_TRY(label_location(writer, "[unknown]", &sampler->labels.unknown));
+    CAIRN_TRY(label_location(writer, "[not python]", &native_loc));
+    CAIRN_TRY(cairn_writer_stack(writer, 0, sampler->labels.unknown, &sampler->unknown_stack));
+    return cairn_writer_stack(writer, 0, native_loc, &sampler->native_stack);
+}
+
+void cairn_sampler_release(struct cairn_sampler *sampler)
+{
+    for (size_t i = 0; i < sampler->subjects.count; i++)
+        cairn_subject_free(sampler->subjects.items[i]);
+    cairn_vec_release(&sampler->subjects);
+    cairn_pyfiles_release(&sampler->files);
+}
+
+static int write_row(struct cairn_sampler *sampler, const struct cairn_worker *worker)
+{
+    const struct cairn_run *run = &worker->run;
+    const uint64_t values[COLS] = {
+        [COL_TRACK] = worker->track, [COL_TICK] = (uint64_t)run->first_tick,
+        [COL_TICKS] = run->ticks,    [COL_STACK] = run->stack,
+        [COL_CPU] = run->cpu_quanta, [COL_RUNQ] = run->runq_quanta,
+        [COL_STATE] = run->state,    [COL_OVERLAYS] = run->overlays,
+        [COL_ON] = run->on,
+    };
+
+    return cairn_writer_row(sampler->writer, CAIRN_ROW_SAMPLE, sample_columns, COLS, values);
+}
+
+static void close_run(struct cairn_sampler *sampler, struct cairn_worker *worker)
+{
+    if (worker->run.ticks == 0)
+        return;
+    keep_code(sampler, write_row(sampler, worker));
+    worker->run.ticks = 0;
+}
+
+/* Turns what is left of a delta into whole quanta; the rest stays for a later row. */
+static uint64_t take_quanta(uint64_t *carry_ns, uint64_t delta_ns, uint64_t quantum_ns)
+{
+    uint64_t total_ns = *carry_ns + delta_ns;
+
+    *carry_ns = total_ns % quantum_ns;
+    return total_ns / quantum_ns;
+}
+
+static bool is_more_of(const struct cairn_run *run, const struct cairn_run *now)
+{
+    return run->ticks && run->stack == now->stack && run->state == now->state &&
+           run->overlays == now->overlays && run->on == now->on && !now->cpu_quanta &&
+           !run->cpu_quanta &&
+           ((!now->runq_quanta && !run->runq_quanta) || (now->queued && run->queued)) &&
+           run->first_tick + run->ticks == now->first_tick;
+}
+
+/* One sample: what `now` says of stack and state held for the worker at the latest tick. */
+static void add_sample(struct cairn_sampler *sampler, struct cairn_worker *worker,
+                       struct cairn_run now)
+{
+    struct cairn_run *run = &worker->run;
+
+    now.cpu_quanta = take_quanta(&worker->cpu_carry_ns, worker->cpu_delta_ns, sampler->quantum_ns);
+    now.runq_quanta =
+        take_quanta(&worker->runq_carry_ns, worker->runq_delta_ns, sampler->quantum_ns);
+    now.first_tick = cairn_writer_tick_index(sampler->writer);
+    now.ticks = 1;
+    now.queued = worker->queued;
+    worker->cpu_delta_ns = worker->runq_delta_ns = 0;
+    sampler->stats.samples++;
+    worker->last_stack = now.stack;
+    if (is_more_of(run, &now)) {
+        run->ticks++;
+        run->runq_quanta += now.runq_quanta;
+        return;
+    }
+    close_run(sampler, worker);
+    *run = now;
+}
+
+static void count_status(struct cairn_sampler_stats *stats, enum cairn_pystack_status status)
+{
+    stats->torn += status == CAIRN_PYSTACK_TORN;
+    stats->truncated += status == CAIRN_PYSTACK_TRUNCATED;
+    stats->unreadable += status == CAIRN_PYSTACK_UNREADABLE;
+}
+
+/* Who waits for a processor over a whole tick shows it only when it gets one; where no later tick
+ * will tell, its state does. */
+static void ask_if_runnable(const struct cairn_sampler *sampler,
+                            const struct cairn_subject *subject, struct cairn_worker *worker,
+                            uint64_t now_ns)
+{
+    uint64_t span_ns = now_ns - sampler->last_ns;
+    struct cairn_proc_stat stat;
+
+    if (worker->cpu_delta_ns + worker->runq_delta_ns < span_ns &&
+        cairn_proc_stat(subject->pid, worker->tid, &stat) == 0 && stat.state == 'R')
+        worker->runq_delta_ns = span_ns - worker->cpu_delta_ns;
+}
+
+static void sample_worker(struct cairn_sampler *sampler, struct cairn_subject *subject,
+                          struct cairn_worker *worker, uint64_t now_ns)
+{
+    struct cairn_run now = {0};
+    uint32_t stack = worker->last_stack;
+
+    if (!worker->track)
+        return;
+    if (subject->python == CAIRN_PYTHON_READ && worker->py) {
+        bool fresh = subject->read && worker->py->status != CAIRN_PYSTACK_NONE;
+
+        if (!fresh && !stack)
+            return; /* joined a moment ago, read at the next tick */
+        if (fresh) {
+            cairn_threadstack_judge(worker);
+            if (keep_code(sampler, cairn_threadstack_write(sampler->writer, &sampler->labels,
+                                                           worker, &stack)) < 0)
+                return;
+        }
+        if (fresh && worker->last_status == CAIRN_PYSTACK_EMPTY)
+            stack = sampler->native_stack;
+        count_status(&sampler->stats, worker->last_status);
+    } else if (subject->python == CAIRN_PYTHON_READ && worker->tid != subject->pid &&
+               !worker->cpu_delta_ns) {
+        return; /* a native thread beside Python: counted while it runs */
+    } else {
+        stack = subject->python == CAIRN_PYTHON_UNSUPPORTED ? sampler->unknown_stack
+                                                            : sampler->native_stack;
+        worker->last_status = CAIRN_PYSTACK_EMPTY;
+    }
+    now.stack = stack;
+    keep_code(sampler, cairn_doing_look(subject, worker, sampler->writer, now_ns, &now));
+    add_sample(sampler, worker, now);
+}
+
+static void on_gone(void *ctx, struct cairn_worker *worker)
+{
+    struct cairn_sampler *sampler = ctx;
+
+    /* What it did since the last tick is still to be read from its clock. */
+    cairn_worker_last_look(worker, cairn_clock_mono_ns());
+    if (worker->run.ticks) {
+        worker->run.cpu_quanta +=
+            take_quanta(&worker->cpu_carry_ns, worker->cpu_delta_ns, sampler->quantum_ns);
+        worker->run.runq_quanta +=
+            take_quanta(&worker->runq_carry_ns, worker->runq_delta_ns, sampler->quantum_ns);
+    }
+    close_run(sampler, worker);
+}
+
+static struct cairn_subject *subject_of(const struct cairn_sampler *sampler, pid_t pid)
+{
+    for (size_t i = 0; i < sampler->subjects.count; i++)
+        if (sampler->subjects.items[i]->pid == pid)
+            return sampler->subjects.items[i];
+    return NULL;
+}
+
+static int write_process(struct cairn_sampler *sampler, struct cairn_subject *subject)
+{
+    const struct cairn_subject *parent = subject_of(sampler, subject->parent);
+
+    if (!subject->birth)
+        subject->birth = cairn_subject_birth(subject, parent);
+    return cairn_tracks_process(sampler->writer, sampler->boot_id, parent ? parent->track : 0,
+                                subject);
+}
+
+int cairn_sampler_add(struct cairn_sampler *sampler, pid_t pid, bool from_birth, uint64_t now_ns)
+{
+    struct cairn_subject *subject;
+
+    if (subject_of(sampler, pid) || pid == getpid()) /* attached to the shell we run in */
+        return 0;
+    CAIRN_TRY(cairn_vec_reserve(&sampler->subjects, sampler->subjects.count + 1, SUBJECTS_MAX));
+    CAIRN_TRY(cairn_subject_new(pid, now_ns, &subject));
+    sampler->subjects.items[sampler->subjects.count++] = subject;
+    sampler->stats.processes++;
+    CAIRN_TRY(keep_code(sampler, write_process(sampler, subject)));
+    CAIRN_TRY(cairn_subject_scan(subject, from_birth, now_ns, on_gone, sampler));
+    keep_code(sampler, cairn_tracks_add_workers(sampler->writer, subject));
+    return sampler->code;
+}
+
+static void remove_subject(struct cairn_sampler *sampler, size_t at)
+{
+    struct cairn_subject *subject = sampler->subjects.items[at];
+
+    for (size_t i = 0; i < subject->workers.count; i++)
+        on_gone(sampler, subject->workers.items[i]);
+    keep_code(sampler, cairn_tasks_end(subject, sampler->writer));
+    cairn_subject_free(subject);
+    sampler->subjects.count--;
+    memmove(sampler->subjects.items + at, sampler->subjects.items + at + 1,
+            (sampler->subjects.count - at) * sizeof(*sampler->subjects.items));
+}
+
+/* The process began another program, whose stack starts at `start_stack`. */
+static void on_exec(struct cairn_sampler *sampler, struct cairn_subject *subject,
+                    uint64_t start_stack, uint64_t now_ns)
+{
+    keep_code(sampler, cairn_tasks_end(subject, sampler->writer));
+    cairn_subject_restart(subject, now_ns);
+    subject->birth = CAIRN_BIRTH_EXEC;
+    subject->exec_ns = now_ns;
+    subject->start_stack = start_stack;
+    keep_code(sampler, write_process(sampler, subject));
+    keep_code(sampler, cairn_tracks_rename_workers(sampler->writer, subject));
+}
+
+/* A process was born under the number of one that is gone: that one goes first. */
+static void on_fork(struct cairn_sampler *sampler, const struct cairn_perf_event *event,
+                    uint64_t now_ns)
+{
+    size_t at = 0;
+
+    while (at < sampler->subjects.count && sampler->subjects.items[at]->pid != event->pid)
+        at++;
+    if (at < sampler->subjects.count && event->ppid != event->pid &&
+        event->time_ns > sampler->subjects.items[at]->seen_ns)
+        remove_subject(sampler, at);
+    else if (at < sampler->subjects.count)
+        sampler->subjects.items[at]->threads_changed = true;
+    /* One that goes while its threads are listed was seen: it is in the recording already. */
+    if (sampler->follow_children &&
+        cairn_sampler_add(sampler, event->pid, true, now_ns) == -CAIRN_EGONE &&
+        event->pid != event->ppid && !subject_of(sampler, event->pid))
+        sampler->stats.unseen++;
+}
+
+static void on_event(struct cairn_sampler *sampler, const struct cairn_perf_event *event,
+                     uint64_t now_ns)
+{
+    struct cairn_subject *subject = subject_of(sampler, event->pid);
+    struct cairn_proc_stat stat;
+
+    switch (event->kind) {
+    case CAIRN_PERF_FORK:
+        on_fork(sampler, event, now_ns);
+        break;
+    case CAIRN_PERF_EXEC:
+        if (!subject && sampler->follow_children)
+            cairn_sampler_add(sampler, event->pid, true, now_ns); /* fails: gone already */
+        else if (subject && cairn_proc_stat(subject->pid, 0, &stat) == 0)
+            on_exec(sampler, subject, stat.start_stack, now_ns);
+        break;
+    case CAIRN_PERF_EXIT:
+        if (subject)
+            subject->threads_changed = true;
+        break;
+    case CAIRN_PERF_LOST:
+        for (size_t i = 0; i < sampler->subjects.count; i++) {
+            sampler->subjects.items[i]->threads_changed = true;
+            sampler->subjects.items[i]->ran = true;
+            sampler->subjects.items[i]->children_at_ns = 0;
+        }
+        break;
+    }
+}
+
+/* Only who ran can have made a child; without schedstat nobody knows who did. */
+static void poll_children(struct cairn_sampler *sampler, struct cairn_subject *subject,
+                          uint64_t now_ns)
+{
+    struct cairn_pids pids = {0};
+
+    uint64_t wait_ns = sampler->watch ? SCAN_WATCHED_NS : POLL_NS;
+
+    subject->children_at_ns = now_ns + wait_ns;
+    if (!subject->ran && subject->workers.count && subject->workers.items[0]->has_book)
+        return;
+    subject->ran = false;
+    if (cairn_proc_children(subject->pid, &pids) == 0)
+        for (size_t i = 0; i < pids.count; i++)
+            cairn_sampler_add(sampler, pids.items[i], true, now_ns); /* fails: gone already */
+    cairn_vec_release(&pids);
+    subject->children_at_ns = cairn_clock_again(now_ns, wait_ns, LOOK_PART);
+}
+
+static void find_processes(struct cairn_sampler *sampler, uint64_t now_ns)
+{
+    struct cairn_perf_event event;
+
+    while (sampler->watch && cairn_perf_watch_next(sampler->watch, &event))
+        on_event(sampler, &event, now_ns);
+}
+
+/* Reads the stacks of a process with Python; false when the runtime is not there any more. */
+static bool read_python(struct cairn_sampler *sampler, struct cairn_subject *subject,
+                        uint64_t now_ns)
+{
+    struct cairn_err err = {0};
+    uint64_t reread = cairn_pyread_stats(subject->py)->reread;
+    int code = cairn_pyread_tick(subject->py, &err);
+
+    if (code == -CAIRN_EGONE)
+        return false;
+    sampler->stats.reread += cairn_pyread_stats(subject->py)->reread - reread;
+    cairn_subject_join(subject, now_ns, on_gone, sampler);
+    keep_code(sampler, cairn_tracks_add_workers(sampler->writer, subject));
+    if (now_ns >= subject->names_at_ns)
+        keep_code(sampler, cairn_tracks_read_names(sampler->writer, subject, now_ns));
+    return true;
+}
+
+/* In the middle of an exec a process has no command line; a moment later it has. Some never have.
+ */
+static void name_late(struct cairn_sampler *sampler, struct cairn_subject *subject, uint64_t now_ns)
+{
+    struct cairn_proc_stat stat;
+
+    if (!subject->nameless || now_ns - subject->exec_ns > NAMELESS_NS ||
+        cairn_proc_stat(subject->pid, 0, &stat) < 0)
+        return;
+    subject->start_stack = stat.start_stack;
+    keep_code(sampler, write_process(sampler, subject));
+    keep_code(sampler, cairn_tracks_rename_workers(sampler->writer, subject));
+}
+
+/* Whether what was read last is all that can be had while the thread does not get a processor. */
+static bool is_read(const struct cairn_worker *worker)
+{
+    return worker->queued && worker->last_stack &&
+           (worker->last_status == CAIRN_PYSTACK_OK || worker->last_status == CAIRN_PYSTACK_EMPTY);
+}
+
+static void want(struct cairn_worker *worker, bool wanted)
+{
+    for (struct cairn_state *state = worker->states; state; state = state->next) {
+        state->py->wanted = wanted;
+        state->py->still = worker->still;
+    }
+}
+
+/* Brings the workers up to now; true when the runtime is to be read: a stack may have changed, a
+ * thread may have come. */
+static bool look_at_workers(const struct cairn_sampler *sampler, struct cairn_subject *subject,
+                            bool *ret_ran, uint64_t now_ns)
+{
+    bool wanted = now_ns >= subject->read_at_ns;
+
+    *ret_ran = false;
+    for (size_t i = 0; i < subject->workers.count; i++) {
+        struct cairn_worker *worker = subject->workers.items[i];
+        bool active = cairn_worker_look(worker, now_ns);
+
+        *ret_ran = *ret_ran || worker->cpu_delta_ns;
+        /* A short turn may have been counted ahead: only its entry in the book shows it. */
+        subject->ran = subject->ran || *ret_ran || worker->book_at_ns == now_ns;
+        wanted = wanted || active;
+        if (!worker->py)
+            continue;
+        worker->settled = worker->settled && !active;
+        want(worker, !worker->settled && (active || !is_read(worker)));
+        wanted = wanted || worker->py->wanted;
+    }
+    if (wanted)
+        subject->read_at_ns = now_ns + (sampler->watch ? SCAN_WATCHED_NS : READ_POLLED_NS);
+    return wanted;
+}
+
+/* Lists the threads anew. False when the process is over; what cannot be asked now (no descriptor,
+ * no memory) is asked again. */
+static bool scan(struct cairn_sampler *sampler, struct cairn_subject *subject, uint64_t now_ns)
+{
+    struct cairn_proc_stat stat;
+    int code = cairn_proc_stat(subject->pid, 0, &stat);
+
+    if (code == 0 && (stat.state == 'Z' || stat.state == 'X' || stat.start_ns != subject->start_ns))
+        return false;
+    if (code == 0)
+        code = cairn_subject_scan(subject, true, now_ns, on_gone, sampler);
+    if (code == -CAIRN_EGONE)
+        return false;
+    subject->threads_changed = false;
+    subject->scan_at_ns = cairn_clock_again(
+        now_ns, code == 0 && sampler->watch ? SCAN_WATCHED_NS : SCAN_POLLED_NS, LOOK_PART);
+    if (code < 0)
+        return true;
+    if (subject->start_stack && stat.start_stack && stat.start_stack != subject->start_stack)
+        on_exec(sampler, subject, stat.start_stack, now_ns); /* no record told */
+    keep_code(sampler, cairn_tracks_add_workers(sampler->writer, subject));
+    cairn_tracks_expect_names(subject, now_ns);
+    return true;
+}
+
+/* True while the process is there. */
+static bool tick_subject(struct cairn_sampler *sampler, struct cairn_subject *subject,
+                         uint64_t now_ns)
+{
+    bool anything_ran = false;
+
+    if ((subject->threads_changed || now_ns >= subject->scan_at_ns) &&
+        !scan(sampler, subject, now_ns))
+        return false;
+    name_late(sampler, subject, now_ns);
+    if (cairn_subject_seek(subject, &sampler->files, now_ns)) {
+        if (subject->python == CAIRN_PYTHON_READ)
+            keep_code(sampler, cairn_tracks_add_python(sampler->writer, subject,
+                                                       sampler->stats.pythons++ == 0, now_ns));
+        if (subject->python == CAIRN_PYTHON_UNSUPPORTED && !sampler->unsupported.code)
+            sampler->unsupported = subject->why;
+    }
+    subject->read = look_at_workers(sampler, subject, &anything_ran, now_ns);
+    cairn_subject_look_if_stopped(subject, anything_ran, sampler->subjects.count, now_ns);
+    if (sampler->follow_children && now_ns >= subject->children_at_ns)
+        poll_children(sampler, subject, now_ns);
+    if (subject->python == CAIRN_PYTHON_READ && subject->read &&
+        !read_python(sampler, subject, now_ns)) {
+        keep_code(sampler, cairn_tasks_end(subject, sampler->writer));
+        cairn_subject_restart(subject, now_ns);
+        subject->look_at_ns = now_ns + subject->look_wait_ns;
+    }
+    for (size_t i = 0; i < subject->workers.count; i++) {
+        if (sampler->single)
+            ask_if_runnable(sampler, subject, subject->workers.items[i], now_ns);
+        sample_worker(sampler, subject, subject->workers.items[i], now_ns);
+    }
+    if (!sampler->single)
+        keep_code(sampler, cairn_tasks_look(subject, sampler->writer, &sampler->labels, now_ns));
+    return true;
+}
+
+int cairn_sampler_tick(struct cairn_sampler *sampler, uint64_t number, uint64_t now_ns)
+{
+    CAIRN_TRY(cairn_writer_tick(sampler->writer, number, now_ns));
+    sampler->stats.ticks++;
+    find_processes(sampler, now_ns);
+    for (size_t i = 0; i < sampler->subjects.count;) {
+        if (tick_subject(sampler, sampler->subjects.items[i], now_ns))
+            i++;
+        else
+            remove_subject(sampler, i);
+    }
+    sampler->last_ns = now_ns;
+    return sampler->code;
+}
+
+int cairn_sampler_settle(struct cairn_sampler *sampler)
+{
+    const struct cairn_sampler_stats *stats = &sampler->stats;
+    const struct {
+        const char *name;
+        uint64_t value;
+    } counters[] = {
+        {"ticks", stats->ticks},
+        {"samples", stats->samples},
+        {"torn", stats->torn},
+        {"truncated", stats->truncated},
+        {"unreadable", stats->unreadable},
+        {"missed", stats->missed},
+        {"reread", stats->reread},
+        {"unseen", stats->unseen},
+        {"own_cpu_ns", cairn_clock_own_cpu_ns()},
+    };
+
+    for (size_t i = 0; i < sampler->subjects.count; i++) {
+        for (size_t k = 0; k < sampler->subjects.items[i]->workers.count; k++)
+            close_run(sampler, sampler->subjects.items[i]->workers.items[k]);
+        keep_code(sampler, cairn_tasks_settle(sampler->subjects.items[i], sampler->writer));
+    }
+    for (size_t i = 0; i < sizeof(counters) / sizeof(counters[0]); i++)
+        keep_code(sampler,
+                  cairn_writer_counter(sampler->writer, counters[i].name, counters[i].value));
+    return sampler->code;
+}
+
+bool cairn_sampler_alive(const struct cairn_sampler *sampler)
+{
+    return sampler->subjects.count > 0;
+}

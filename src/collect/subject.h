@@ -1,0 +1,147 @@
+/* subject.h: one process under observation: its threads, their clocks, its Python runtime.
+ *
+ * Threads come from three sides: the kernel's records, the task list, the thread states of the
+ * runtime; they are joined by kernel thread id (translated when the process lives in another pid
+ * namespace). Nothing here writes to a recording.
+ * Owner: a subject owns its threads and its reader. Threads: one at a time.
+ */
+#ifndef CAIRN_SUBJECT_H
+#define CAIRN_SUBJECT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "err.h"
+#include "perf.h"
+#include "procfs.h"
+#include "pyread.h"
+#include "pyruntime.h"
+#include "states.h"
+#include "vec.h"
+#include "waits.h"
+
+/* Ticks in a row in which a thread did the same: becomes one row. `ticks` 0: none is open. */
+struct cairn_run {
+    uint32_t stack, ticks;
+    int64_t first_tick; /* index in the open chunk */
+    uint64_t cpu_quanta, runq_quanta;
+    bool queued;      /* all of it was spent waiting for a processor */
+    uint32_t on;      /* string: what it waits for */
+    uint8_t state;    /* enum cairn_sample_state */
+    uint8_t overlays; /* enum cairn_overlay, of each of the ticks */
+};
+
+struct cairn_worker { /* a thread of a subject */
+    pid_t tid, ns_tid;
+    uint64_t start_ns;          /* since boot, as its track says */
+    uint32_t track;             /* in the recording; 0: not yet there */
+    bool named;                 /* by Python */
+    struct cairn_pythread *py;  /* the thread state that it runs in; NULL: none (now) … */
+    struct cairn_state *states; /* … and all that it has */
+
+    struct cairn_perf_clock clock;       /* its page tells when the thread was switched in */
+    bool has_book;                       /* schedstat and wchan can be had */
+    int schedstat_fd, wchan_fd;          /* -1: opened for each look, descriptors being scarce */
+    uint64_t clock_base_ns;              /* CPU time before the clock was opened, that counts */
+    uint64_t cpu_ns, runq_ns;            /* totals when last looked at, at look_ns */
+    uint64_t book_ns, book_at_ns;        /* what schedstat said last that was new, and when */
+    uint64_t look_ns, read_ns, asked_ns; /* when: looked at, its schedstat read, its wchan read */
+    bool runs;                           /* it was on a processor, or waiting for one, when asked */
+    bool still;                          /* it was neither, when asked at this look */
+    uint64_t waits;                      /* for something else, so often, when last asked … */
+    uint32_t waits_rest, waits_pause;    /* … which rests for so many looks, by this many */
+    bool queued;                         /* it waits for one, and has for a while */
+    uint64_t ahead_ns;                   /* of waiting that was told before schedstat said so */
+    uint64_t cpu_carry_ns, runq_carry_ns; /* below a quantum: goes into a later row */
+    uint64_t cpu_delta_ns, runq_delta_ns; /* of this tick */
+    bool ran;                             /* at this tick */
+
+    struct cairn_wait wait; /* what it waits for, or last did */
+    struct cairn_run run;
+    uint32_t last_stack;
+    uint8_t last_status; /* enum cairn_pystack_status, when last read */
+    bool settled;        /* it was read while the thread stood still: nothing can be new */
+};
+
+enum cairn_subject_python {
+    CAIRN_PYTHON_SOUGHT,      /* none found so far: looked for again, ever more rarely */
+    CAIRN_PYTHON_READ,        /* `py` reads it */
+    CAIRN_PYTHON_UNSUPPORTED, /* there is one that cannot be read: `why` */
+};
+
+struct cairn_subject {
+    pid_t pid, parent;
+    bool same_namespace;        /* thread ids need no translation */
+    uint64_t start_ns, seen_ns; /* since boot; MONOTONIC, when it was first met */
+    uint64_t exec_ns;           /* when its program was */
+    uint64_t start_stack;       /* of the program it runs, as cairn_proc_stat() says */
+    uint8_t birth;              /* enum cairn_birth */
+    bool nameless;              /* an exec was on its way when its track was written */
+    uint32_t track;
+    enum cairn_subject_python python;
+    struct cairn_pyread *py;
+    struct cairn_err why;
+    struct cairn_pysite site;          /* a runtime that was not initialised when it was met */
+    uint64_t look_at_ns, look_wait_ns; /* when to seek the runtime next, how long that grew */
+    uint64_t scan_at_ns;               /* when to read the task list next */
+    uint64_t names_at_ns,
+        names_wait_ns;         /* when to read the thread names next, how long that grew */
+    uint64_t state_at_ns;      /* when to ask whether it is stopped next */
+    bool threads_changed;      /* a record said so */
+    uint64_t children_at_ns;   /* when to look for children next */
+    bool ran;                  /* since its children were last looked for */
+    uint64_t read_at_ns;       /* when to read the runtime next, though nobody runs */
+    bool read;                 /* at this tick */
+    bool stopped;              /* by a signal or a debugger, when last asked */
+    struct cairn_waits waits;  /* names of what its threads wait for */
+    struct cairn_tasks *tasks; /* asyncio's, as far as met; NULL: none looked for */
+    CAIRN_VEC(struct cairn_worker *) workers;
+};
+
+/* A process that is there now; no workers yet. -CAIRN_EGONE, -CAIRN_ENOMEM. */
+int cairn_subject_new(pid_t pid, uint64_t now_ns, struct cairn_subject **ret_subject);
+void cairn_subject_free(struct cairn_subject *subject);
+
+/* The runtime of before is gone (exec): seek again. */
+void cairn_subject_restart(struct cairn_subject *subject, uint64_t now_ns);
+
+/* Seeks the runtime when it is time to. True when the answer changed. */
+bool cairn_subject_seek(struct cairn_subject *subject, struct cairn_pyfiles *files,
+                        uint64_t now_ns);
+
+/* Whether it runs its parent's program or one of its own: enum cairn_birth. `parent` may be NULL.
+ */
+uint8_t cairn_subject_birth(const struct cairn_subject *subject,
+                            const struct cairn_subject *parent);
+
+/* Asks every now and then whether a process in which nothing `ran` was stopped; the rarer, the more
+ * `subjects` there are. */
+void cairn_subject_look_if_stopped(struct cairn_subject *subject, bool ran, size_t subjects,
+                                   uint64_t now_ns);
+
+/* Brings the workers in step with the task list. A worker that is new has `track` 0; those that
+ * are gone are handed to `gone` first, then freed. `from_birth`: CPU time of new ones counts from
+ * their start. */
+int cairn_subject_scan(struct cairn_subject *subject, bool from_birth, uint64_t now_ns,
+                       void (*gone)(void *ctx, struct cairn_worker *worker), void *ctx);
+
+/* Finds the worker of every thread state that has none, scans when one is missing, and which state
+ * each worker runs in: after each read. */
+int cairn_subject_join(struct cairn_subject *subject, uint64_t now_ns,
+                       void (*gone)(void *ctx, struct cairn_worker *worker), void *ctx);
+
+/* Brings cpu_delta_ns, runq_delta_ns and `ran` of a worker up to now; a worker whose page did not
+ * move and that did not run at the last tick costs one look at memory. False when it cannot have
+ * done anything since: its stack is the one of before.
+ *
+ * Totals are the kernel's own (schedstat), exact at every switch. Between two switches of a thread
+ * that stays on its processor the kernel closes its book only every few milliseconds: in between
+ * the time that passed is taken, and set right by the next entry. Asking perf for the exact
+ * figure would interrupt the processor that the thread runs on. */
+bool cairn_worker_look(struct cairn_worker *worker, uint64_t now_ns);
+
+/* The same for a worker that is gone: its files are, its clock is not. */
+void cairn_worker_last_look(struct cairn_worker *worker, uint64_t now_ns);
+
+#endif

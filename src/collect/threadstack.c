@@ -1,0 +1,96 @@
+#include "threadstack.h"
+
+#include "stackids.h"
+#include "vec.h"
+
+#define STACKS_MAX (CAIRN_PY_DEPTH_MAX + 1u)
+
+/* The stack id of a thread state's frames on `root`. Ids of the outer frames that did not change
+ * are kept. */
+static int python_stack(struct cairn_writer *writer, const struct cairn_tasks_labels *labels,
+                        struct cairn_state *state, uint32_t root, uint32_t *ret_stack)
+{
+    const struct cairn_pythread *thread = state->py;
+    bool cut = thread->status == CAIRN_PYSTACK_TRUNCATED;
+    uint32_t at = thread->kept;
+
+    if (cut)
+        CAIRN_TRY(cairn_writer_stack(writer, root, labels->truncated, &root));
+    if (cut || root != state->stacks_root || at > state->stacks_known)
+        at = 0; /* the cut moves with the depth, so nothing stays in its place */
+    CAIRN_TRY(cairn_vec_grow((void **)&state->stacks, &state->stacks_cap, thread->depth,
+                             sizeof(*state->stacks), STACKS_MAX));
+    state->stacks_root = root;
+    state->stacks_known = at;
+    for (; at < thread->depth; at++) {
+        CAIRN_TRY(cairn_stackids_frame(writer, labels->unknown, at ? state->stacks[at - 1] : root,
+                                       &thread->frames[at], &state->stacks[at]));
+        state->stacks_known = at + 1;
+    }
+    state->shown = true;
+    *ret_stack = thread->depth ? state->stacks[thread->depth - 1] : root;
+    return 0;
+}
+
+/* What was left out has ids of an older read. */
+static void forget_others(struct cairn_worker *worker)
+{
+    for (struct cairn_state *state = worker->states; state; state = state->next) {
+        if (!state->shown)
+            state->stacks_known = 0;
+        state->shown = false;
+    }
+}
+
+static enum cairn_pystack_status status_of(const struct cairn_pythread *thread)
+{
+    return thread->apart ? CAIRN_PYSTACK_TORN : thread->status;
+}
+
+/* What a stack goes on from: one that is whole inwards. */
+static bool holds(enum cairn_pystack_status status)
+{
+    return status != CAIRN_PYSTACK_TORN && status != CAIRN_PYSTACK_UNREADABLE;
+}
+
+void cairn_threadstack_judge(struct cairn_worker *worker)
+{
+    const struct cairn_pythread *at = cairn_states_outermost(worker);
+    enum cairn_pystack_status status = status_of(at);
+    bool unchecked = at->unchecked;
+
+    while (holds(status) && at->inner) {
+        at = at->inner;
+        unchecked |= at->unchecked;
+        if (status != CAIRN_PYSTACK_TRUNCATED || !holds(status_of(at)))
+            status = status_of(at);
+    }
+    if (unchecked && (!worker->clock.page || cairn_perf_clock_peek(&worker->clock)))
+        status = CAIRN_PYSTACK_TORN;
+    worker->last_status = (uint8_t)status;
+    worker->settled = worker->py->still && (worker->last_status == CAIRN_PYSTACK_OK ||
+                                            worker->last_status == CAIRN_PYSTACK_EMPTY);
+}
+
+int cairn_threadstack_write(struct cairn_writer *writer, const struct cairn_tasks_labels *labels,
+                            struct cairn_worker *worker, uint32_t *ret_stack)
+{
+    struct cairn_pythread *at = cairn_states_outermost(worker);
+    uint32_t stack = 0;
+
+    for (; at && cairn_pythread_has_stack(at) && !at->apart; at = at->inner) {
+        struct cairn_state *state = at->user;
+
+        if (state)
+            CAIRN_TRY(python_stack(writer, labels, state, stack, &stack));
+        if (!holds(at->status))
+            break;
+    }
+    forget_others(worker);
+    if (worker->last_status == CAIRN_PYSTACK_TORN)
+        CAIRN_TRY(cairn_writer_stack(writer, stack, labels->torn, &stack));
+    else if (worker->last_status == CAIRN_PYSTACK_UNREADABLE)
+        CAIRN_TRY(cairn_writer_stack(writer, stack, labels->unknown, &stack));
+    *ret_stack = stack;
+    return 0;
+}

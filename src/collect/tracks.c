@@ -1,0 +1,149 @@
+#include "tracks.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define NAMES_FIRST_NS 10000000ull  /* a thread gets its name shortly after its state … */
+#define NAMES_MOST_NS 1000000000ull /* … or never: asked for ever more rarely */
+
+/* Without a name the kernel's is taken. */
+static int write_worker(struct cairn_writer *writer, const struct cairn_subject *subject,
+                        struct cairn_worker *worker, struct cairn_span name)
+{
+    struct cairn_track_def def = {
+        .kind = CAIRN_TRACK_THREAD, .parent = subject->track, .number = (uint64_t)worker->tid};
+    struct cairn_proc_stat stat;
+
+    if (cairn_proc_stat(subject->pid, worker->tid, &stat) == 0) {
+        worker->start_ns = stat.start_ns;
+        if (!name.size_bytes)
+            name = (struct cairn_span){(const uint8_t *)stat.comm, strlen(stat.comm)};
+    } else if (worker->track && !name.size_bytes) {
+        return 0; /* gone meanwhile: it keeps the name it had */
+    }
+    def.start_ns = worker->start_ns;
+    CAIRN_TRY(cairn_writer_string(writer, name, &def.name));
+    return cairn_writer_track(writer, &def, &worker->track);
+}
+
+int cairn_tracks_process(struct cairn_writer *writer, uint32_t boot_id, uint32_t parent_track,
+                         struct cairn_subject *subject)
+{
+    struct cairn_track_def def = {.kind = CAIRN_TRACK_PROCESS,
+                                  .number = (uint64_t)subject->pid,
+                                  .start_ns = subject->start_ns,
+                                  .boot_id = boot_id,
+                                  .birth = subject->birth};
+    struct cairn_proc_stat stat = {0};
+    struct cairn_buf text;
+    int code;
+
+    /* A parent that was met later than its child stays unnamed: tracks refer to older ones. */
+    if (!subject->track || parent_track < subject->track)
+        def.parent = parent_track;
+    cairn_buf_init(&text, CAIRN_STRING_MAX_BYTES);
+    cairn_proc_stat(subject->pid, 0, &stat);
+    cairn_proc_cmdline(subject->pid, &text); /* fails: it is empty then */
+    subject->nameless = text.size_bytes == 0;
+    code = cairn_writer_str(writer, stat.comm, &def.name);
+    if (code >= 0)
+        code = cairn_writer_string(writer, cairn_buf_span(&text), &def.detail);
+    if (code >= 0)
+        code = cairn_writer_track(writer, &def, &subject->track);
+    cairn_buf_release(&text);
+    return code;
+}
+
+int cairn_tracks_add_workers(struct cairn_writer *writer, struct cairn_subject *subject)
+{
+    for (size_t i = 0; i < subject->workers.count; i++)
+        if (!subject->workers.items[i]->track)
+            CAIRN_TRY(write_worker(writer, subject, subject->workers.items[i],
+                                   (struct cairn_span){NULL, 0}));
+    return 0;
+}
+
+int cairn_tracks_rename_workers(struct cairn_writer *writer, struct cairn_subject *subject)
+{
+    for (size_t i = 0; i < subject->workers.count; i++) {
+        subject->workers.items[i]->named = false;
+        CAIRN_TRY(
+            write_worker(writer, subject, subject->workers.items[i], (struct cairn_span){NULL, 0}));
+    }
+    return 0;
+}
+
+int cairn_tracks_add_python(struct cairn_writer *writer, struct cairn_subject *subject, bool first,
+                            uint64_t now_ns)
+{
+    char text[64], key[64] = "target.python";
+    int length = snprintf(text, sizeof(text), "%s (%s)", cairn_pyread_version(subject->py),
+                          cairn_pyread_layout(subject->py));
+
+    if (!first)
+        snprintf(key, sizeof(key), "target.python.%d", (int)subject->pid);
+    cairn_tracks_expect_names(subject, now_ns);
+    subject->names_at_ns = now_ns; /* threads of a process that runs have theirs */
+    return cairn_writer_env(writer, key,
+                            (struct cairn_span){(const uint8_t *)text, (size_t)length});
+}
+
+void cairn_tracks_expect_names(struct cairn_subject *subject, uint64_t now_ns)
+{
+    subject->names_wait_ns = NAMES_FIRST_NS;
+    subject->names_at_ns = now_ns + NAMES_FIRST_NS;
+}
+
+struct naming {
+    struct cairn_writer *writer;
+    struct cairn_subject *subject;
+    int code;
+};
+
+static void on_name(void *ctx, uint64_t pthread_id, struct cairn_span name)
+{
+    struct naming *naming = ctx;
+
+    for (size_t i = 0; i < naming->subject->workers.count && naming->code == 0; i++) {
+        struct cairn_worker *worker = naming->subject->workers.items[i];
+
+        if (!worker->py || worker->named ||
+            cairn_states_outermost(worker)->pthread_id != pthread_id)
+            continue;
+        naming->code = write_worker(naming->writer, naming->subject, worker, name);
+        worker->named = true;
+    }
+}
+
+/* The first thread of a program that has not imported threading has no name there, and is known
+ * by the one it would have. */
+static int name_main_thread(struct cairn_writer *writer, struct cairn_subject *subject)
+{
+    static const char name[] = "MainThread";
+    struct cairn_worker *first = subject->workers.items[0];
+
+    if (first->named || !first->py || first->tid != subject->pid)
+        return 0;
+    return write_worker(writer, subject, first,
+                        (struct cairn_span){(const uint8_t *)name, sizeof(name) - 1});
+}
+
+int cairn_tracks_read_names(struct cairn_writer *writer, struct cairn_subject *subject,
+                            uint64_t now_ns)
+{
+    struct naming naming = {.writer = writer, .subject = subject};
+    bool nameless = false;
+
+    for (size_t i = 0; i < subject->workers.count; i++)
+        nameless = nameless || (subject->workers.items[i]->py && !subject->workers.items[i]->named);
+    if (nameless) {
+        cairn_pyread_names(subject->py, on_name, &naming); /* best effort */
+        if (naming.code == 0 && subject->names_wait_ns == NAMES_FIRST_NS)
+            naming.code = name_main_thread(writer, subject);
+    }
+    subject->names_at_ns = now_ns + subject->names_wait_ns;
+    subject->names_wait_ns *= 2;
+    if (subject->names_wait_ns > NAMES_MOST_NS)
+        subject->names_wait_ns = NAMES_MOST_NS;
+    return naming.code;
+}

@@ -1,0 +1,33 @@
+/* tracks.h: processes and threads as a recording knows them: who they are and what they are called.
+ *
+ * A track may be written again under its id when a better name is known. Everything returns 0 or
+ * a negative code that ends the recording. Threads: one at a time.
+ */
+#ifndef CAIRN_TRACKS_H
+#define CAIRN_TRACKS_H
+
+#include "subject.h"
+#include "writer.h"
+
+/* The track of a process, anew or, after an exec, again. `parent_track` may be 0. */
+int cairn_tracks_process(struct cairn_writer *writer, uint32_t boot_id, uint32_t parent_track,
+                         struct cairn_subject *subject);
+
+/* Tracks for the workers that have none. */
+int cairn_tracks_add_workers(struct cairn_writer *writer, struct cairn_subject *subject);
+
+/* After an exec: the names of before do not hold. */
+int cairn_tracks_rename_workers(struct cairn_writer *writer, struct cairn_subject *subject);
+
+/* A runtime was found: says which in the recording. `first`: it is what the recording is about. */
+int cairn_tracks_add_python(struct cairn_writer *writer, struct cairn_subject *subject, bool first,
+                            uint64_t now_ns);
+
+/* Threads are new: they will have names soon. */
+void cairn_tracks_expect_names(struct cairn_subject *subject, uint64_t now_ns);
+
+/* Asks Python for the names of the workers that have none of its, and sets when to ask again. */
+int cairn_tracks_read_names(struct cairn_writer *writer, struct cairn_subject *subject,
+                            uint64_t now_ns);
+
+#endif

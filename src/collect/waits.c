@@ -1,0 +1,230 @@
+#include "waits.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "err.h"
+#include "io.h"
+#include "netsockets.h"
+#include "procfs.h"
+#include "pyread.h"
+#include "remote.h"
+#include "writer.h"
+
+#define SOCKETS_MAX 65536u
+#define SOCKET_BYTES_MAX ((size_t)8 << 20)
+#define OBJECTS_MAX 4096u      /* that name an object, of one process: then calls alone */
+#define TABLES_NS 100000000ull /* the kernel's tables of sockets are long */
+#define RENAME_NS 50000000ull  /* how long the name of a descriptor is believed */
+#define KEEP_NS 100000000ull   /* who is asked more rarely need not keep a descriptor */
+#define OWN_STACK_BYTES 65536u /* a futex so near above the stack pointer is on that stack */
+#define TEXT_BYTES 512
+
+enum argument { NONE, FD, FUTEX, POLL, PID };
+
+static const struct call {
+    long number;
+    const char *name;
+    enum argument argument;
+} calls[] = {
+#define X(name, argument) {SYS_##name, #name, argument},
+#include "syscalls.def"
+#undef X
+};
+
+void cairn_wait_init(struct cairn_wait *wait)
+{
+    *wait = (struct cairn_wait){.fd = -1};
+}
+
+void cairn_wait_release(struct cairn_wait *wait)
+{
+    cairn_io_close(&wait->fd);
+}
+
+int cairn_waits_init(struct cairn_waits *waits)
+{
+    *waits = (struct cairn_waits){0};
+    cairn_map_init(&waits->sockets, SOCKETS_MAX);
+    return cairn_intern_init(&waits->texts, SOCKET_BYTES_MAX);
+}
+
+void cairn_waits_release(struct cairn_waits *waits)
+{
+    cairn_map_release(&waits->sockets);
+    cairn_intern_release(&waits->texts);
+}
+
+/* --- What is waited for --- */
+
+static void on_socket(void *ctx, uint64_t inode, const char *text)
+{
+    struct cairn_waits *waits = ctx;
+    uint32_t id;
+
+    /* What finds no room is a socket without addresses. */
+    if (cairn_intern_str(&waits->texts, text, &id) == 0)
+        cairn_map_put(&waits->sockets, inode, 0, id);
+}
+
+/* "socket", and its addresses where the kernel's tables have them: they are read again when one is
+ * met that was not in them, but not all the time. */
+static void socket_text(struct cairn_waits *waits, pid_t pid, uint64_t inode, uint64_t now_ns,
+                        struct cairn_buf *out)
+{
+    struct cairn_span text;
+    uint64_t id;
+
+    if (!cairn_map_get(&waits->sockets, inode, 0, &id) &&
+        (!waits->sockets_ns || now_ns - waits->sockets_ns >= TABLES_NS)) {
+        waits->sockets_ns = now_ns;
+        cairn_netsockets_each(pid, on_socket, waits);
+        if (!cairn_map_get(&waits->sockets, inode, 0, &id))
+            cairn_map_put(&waits->sockets, inode, 0, 0); /* of a kind that has no address */
+    }
+    cairn_buf_add_str(out, " socket");
+    if (cairn_map_get(&waits->sockets, inode, 0, &id) && id) {
+        text = cairn_intern_get(&waits->texts, (uint32_t)id);
+        cairn_buf_u8(out, ' ');
+        cairn_buf_add(out, text.data, text.size_bytes);
+    }
+}
+
+static void file_text(struct cairn_waits *waits, pid_t pid, int fd, uint64_t now_ns,
+                      struct cairn_buf *out)
+{
+    char path[64], link[TEXT_BYTES];
+    ssize_t got;
+    uint64_t inode;
+
+    snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)pid, fd);
+    got = readlink(path, link, sizeof(link) - 1);
+    if (got <= 0)
+        return;
+    link[got] = '\0';
+    if (sscanf(link, "socket:[%" SCNu64 "]", &inode) == 1)
+        socket_text(waits, pid, inode, now_ns, out);
+    else if (!strncmp(link, "pipe:[", 6))
+        cairn_buf_add_str(out, " pipe");
+    else if (!strncmp(link, "anon_inode:", 11))
+        cairn_buf_printf(out, " %s", link + 11);
+    else
+        cairn_buf_printf(out, " %s", link);
+}
+
+/* The one descriptor that is polled; of several it is not known which it will be. */
+static int polled_fd(pid_t pid, const uint64_t args[2])
+{
+    struct cairn_remote remote;
+    int32_t fd;
+
+    if (args[1] != 1)
+        return -1;
+    cairn_remote_live(&remote, pid);
+    return cairn_remote_get(&remote, args[0], &fd, sizeof(fd)) == 0 ? fd : -1;
+}
+
+static void object_text(struct cairn_waits *waits, const struct cairn_waiter *waiter,
+                        const struct call *call, const struct cairn_proc_syscall *now,
+                        uint64_t now_ns, struct cairn_buf *out)
+{
+    int fd = -1;
+
+    switch (call->argument) {
+    case NONE:
+        break;
+    case FD:
+        fd = (int)now->args[0];
+        break;
+    case POLL:
+        fd = polled_fd(waiter->pid, now->args);
+        break;
+    case FUTEX:
+        if (waiter->py && cairn_pyread_in_gil(waiter->py, now->args[0]))
+            cairn_buf_add_str(out, " GIL");
+        /* Since 3.14 who waits for a lock sleeps on a word of his own: that says nothing. */
+        else if (now->args[0] - now->stack >= OWN_STACK_BYTES)
+            cairn_buf_printf(out, " lock 0x%" PRIx64, now->args[0]);
+        break;
+    case PID:
+        if ((int32_t)now->args[0] > 0)
+            cairn_buf_printf(out, " process %d", (int)now->args[0]);
+        break;
+    }
+    if (fd >= 0)
+        file_text(waits, waiter->pid, fd, now_ns, out);
+}
+
+static const struct call *call_of(int64_t number)
+{
+    for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
+        if (calls[i].number == number)
+            return &calls[i];
+    return NULL;
+}
+
+void cairn_waits_describe(struct cairn_waits *waits, const struct cairn_waiter *waiter,
+                          const struct cairn_proc_syscall *now, uint64_t now_ns,
+                          struct cairn_buf *out)
+{
+    const struct call *call = call_of(now->number);
+
+    if (now->number < 0)
+        cairn_buf_add_str(out, "page fault");
+    else if (!call)
+        cairn_buf_printf(out, "syscall %" PRId64, now->number);
+    else
+        cairn_buf_add_str(out, call->name);
+    if (call && waits->on_count < OBJECTS_MAX)
+        object_text(waits, waiter, call, now, now_ns, out);
+}
+
+static int write_text(struct cairn_waits *waits, struct cairn_wait *wait,
+                      const struct cairn_waiter *waiter, const struct cairn_proc_syscall *now,
+                      uint64_t now_ns)
+{
+    struct cairn_buf text;
+    int code;
+
+    cairn_buf_init(&text, 2 * TEXT_BYTES);
+    cairn_waits_describe(waits, waiter, now, now_ns, &text);
+    code = cairn_writer_string(waiter->writer, cairn_buf_span(&text), &wait->on);
+    cairn_buf_release(&text);
+    if (code == 0 && wait->on > waits->last_on) {
+        waits->last_on = wait->on;
+        waits->on_count++;
+    }
+    return code;
+}
+
+int cairn_wait_look(struct cairn_waits *waits, struct cairn_wait *wait,
+                    const struct cairn_waiter *waiter, uint64_t now_ns)
+{
+    struct cairn_proc_syscall now;
+    int code;
+
+    if (wait->seen || wait->refused)
+        return 0;
+    if (wait->fd < 0)
+        wait->fd = cairn_proc_syscall_open(waiter->pid, waiter->tid);
+    code = wait->fd < 0 ? wait->fd : cairn_proc_syscall_read(wait->fd, &now);
+    if (now_ns - wait->asked_ns > KEEP_NS)
+        cairn_io_close(&wait->fd);
+    wait->asked_ns = now_ns;
+    wait->refused = code == -CAIRN_EPERM;
+    if (code < 0 || now.runs)
+        return 0;
+    wait->seen = true;
+    wait->gil =
+        now.number == SYS_futex && waiter->py && cairn_pyread_in_gil(waiter->py, now.args[0]);
+    if (wait->on && now.number == wait->number && !memcmp(now.args, wait->args, sizeof(now.args)) &&
+        now_ns - wait->named_ns < RENAME_NS)
+        return 0;
+    wait->number = now.number;
+    memcpy(wait->args, now.args, sizeof(wait->args));
+    wait->named_ns = now_ns;
+    return write_text(waits, wait, waiter, &now, now_ns);
+}

@@ -1,0 +1,124 @@
+#include "escape.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "text.h"
+
+/* Appends one character, escaped when the sink wants it. */
+typedef void put_fn(struct cairn_buf *out, uint32_t character);
+
+static void put_all(struct cairn_buf *out, struct cairn_span text, put_fn *put)
+{
+    for (size_t at = 0; at < text.size_bytes;) {
+        uint32_t character;
+
+        at += cairn_text_utf8_next(text.data + at, text.size_bytes - at, &character);
+        put(out, character);
+    }
+}
+
+/* C0, DEL and C1: all below 0x100, so two digits hold them. */
+static bool is_control(uint32_t character)
+{
+    return character < 0x20 || (character >= 0x7f && character < 0xa0);
+}
+
+static bool is_line_end(uint32_t character)
+{
+    return character == 0x2028 || character == 0x2029;
+}
+
+static bool turns_direction(uint32_t character)
+{
+    return (character >= 0x202a && character <= 0x202e) ||
+           (character >= 0x2066 && character <= 0x2069) || character == 0x200e ||
+           character == 0x200f || character == 0x061c;
+}
+
+static void put_terminal(struct cairn_buf *out, uint32_t character)
+{
+    if (is_control(character))
+        cairn_buf_printf(out, "\\x%02x", (unsigned)character);
+    else if (turns_direction(character) || is_line_end(character))
+        cairn_buf_printf(out, "\\u%04x", (unsigned)character);
+    else
+        cairn_text_utf8_add(out, character);
+}
+
+static void put_xml(struct cairn_buf *out, uint32_t character)
+{
+    switch (character) {
+    case '&':
+        cairn_buf_add_str(out, "&amp;");
+        break;
+    case '<':
+        cairn_buf_add_str(out, "&lt;");
+        break;
+    case '>':
+        cairn_buf_add_str(out, "&gt;");
+        break;
+    case '"':
+        cairn_buf_add_str(out, "&quot;");
+        break;
+    case '\'':
+        cairn_buf_add_str(out, "&#39;");
+        break;
+    case 0xfffe:
+    case 0xffff:
+        cairn_text_utf8_add(out, 0xfffd); /* XML has no way to write them */
+        break;
+    default:
+        put_terminal(out, character);
+    }
+}
+
+static void put_json(struct cairn_buf *out, uint32_t character)
+{
+    if (character == '"' || character == '\\')
+        cairn_buf_printf(out, "\\%c", (int)character);
+    else if (is_control(character) || is_line_end(character))
+        cairn_buf_printf(out, "\\u%04x", (unsigned)character);
+    else
+        cairn_text_utf8_add(out, character);
+}
+
+static void put_collapsed(struct cairn_buf *out, uint32_t character)
+{
+    if (character == ';' || is_control(character))
+        cairn_buf_printf(out, "\\x%02x", (unsigned)character);
+    else if (is_line_end(character))
+        cairn_buf_printf(out, "\\xe2\\x80\\x%02x", (unsigned)(character - 0x2028 + 0xa8));
+    else
+        cairn_text_utf8_add(out, character);
+}
+
+void cairn_escape_terminal(struct cairn_buf *out, struct cairn_span text)
+{
+    put_all(out, text, put_terminal);
+}
+
+void cairn_escape_xml(struct cairn_buf *out, struct cairn_span text)
+{
+    put_all(out, text, put_xml);
+}
+
+void cairn_escape_json(struct cairn_buf *out, struct cairn_span text)
+{
+    put_all(out, text, put_json);
+}
+
+void cairn_escape_collapsed(struct cairn_buf *out, struct cairn_span text)
+{
+    put_all(out, text, put_collapsed);
+}
+
+void cairn_escape_utf8(struct cairn_buf *out, struct cairn_span text)
+{
+    put_all(out, text, cairn_text_utf8_add);
+}
+
+struct cairn_span cairn_span_of(const char *str)
+{
+    return (struct cairn_span){(const uint8_t *)str, str ? strlen(str) : 0};
+}

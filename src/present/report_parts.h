@@ -1,0 +1,57 @@
+/* report_parts.h: the blocks of the text report, for report_text.c to put in order. Each writes
+ * whole lines; failures of memory stay in the page's buffer. */
+#ifndef CAIRN_REPORT_PARTS_H
+#define CAIRN_REPORT_PARTS_H
+
+#include "facts.h"
+#include "page.h"
+#include "report_text.h"
+#include "role_rows.h"
+
+struct cairn_report {
+    struct cairn_page page;
+    const struct cairn_tally *tally;
+    const struct cairn_report_options *options;
+    struct cairn_facts facts;
+    const struct cairn_row *top; /* the function to name first; NULL: none stands out for sure */
+    uint64_t top_base_ns;        /* what it is a part of */
+};
+
+/* Pieces of text: "38 %", "1.4 %"; the whole 0 gives "0 %". */
+void cairn_report_share(struct cairn_buf *out, uint64_t part, uint64_t whole);
+
+void cairn_report_head(struct cairn_report *report); /* one or two sentences */
+void cairn_report_run(struct cairn_report *report);  /* real user sys, phases, states */
+/* What lay over the states, and the `waits` longest waits, more when states are asked for. */
+void cairn_report_beside(struct cairn_report *report, size_t waits);
+void cairn_report_idle(struct cairn_report *report);
+void cairn_report_quality(struct cairn_report *report);
+void cairn_report_next(struct cairn_report *report);
+
+/* A bar of the states' textures, `columns` wide. */
+void cairn_report_bar(struct cairn_page *page, const uint64_t *state_ns, unsigned columns);
+
+/* Functions with self, total, bound and place: those worth a look, at most `usual` of them, or as
+ * many as the options ask for. Lines likewise, with their text where it is known. */
+void cairn_report_places(struct cairn_report *report, const struct cairn_rows *rows, size_t usual);
+void cairn_report_lines(struct cairn_report *report, const struct cairn_rows *rows, size_t usual);
+/* Functions by total only: callers, callees. */
+void cairn_report_edges(struct cairn_report *report, const struct cairn_rows *rows, size_t usual);
+/* Threads, processes, modules, states: a share and a name; bars for threads and processes. */
+void cairn_report_groups(struct cairn_report *report, const struct cairn_rows *rows, size_t usual);
+
+/* Processes by role: how many, the spread of their times, where they spend them. 0 or
+ * -CAIRN_ENOMEM. */
+int cairn_report_roles(struct cairn_report *report);
+
+/* asyncio's tasks, where some were seen or they are asked for; at most `usual`, or as many as the
+ * options ask for. 0 or -CAIRN_ENOMEM. */
+int cairn_report_tasks(struct cairn_report *report, size_t usual);
+
+/* Instead of everything but the run's figures: why nothing is there. */
+void cairn_report_nothing(struct cairn_report *report);
+
+/* Instead of a table: how many samples there are, how many it takes and how to get them. */
+void cairn_report_too_few(struct cairn_report *report, const struct cairn_rows *rows);
+
+#endif

@@ -1,0 +1,180 @@
+/* The tail of the text report: how far its numbers can be trusted, and what to type next. */
+#include "report_parts.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "escape.h"
+#include "text.h"
+
+#define TEXT_MAX_BYTES ((size_t)1 << 20)
+
+static void put_count(struct cairn_page *page, uint64_t count, const char *what)
+{
+    struct cairn_buf text;
+
+    cairn_buf_init(&text, TEXT_MAX_BYTES);
+    cairn_text_count(&text, count);
+    cairn_buf_printf(&text, " %s", what);
+    cairn_page_item(page, ", ", cairn_buf_span(&text));
+    cairn_page_drop(page, &text);
+}
+
+/* What not every recording has; said only where there is some. */
+static void put_losses(struct cairn_page *page, const struct cairn_quality *quality)
+{
+    const struct {
+        uint64_t count;
+        const char *what;
+    } losses[] = {
+        {quality->reread, "reread"},
+        {quality->unseen, quality->unseen == 1 ? "process unseen" : "processes unseen"},
+        {quality->damaged_chunks, "damaged chunks"},
+        {quality->jumped_chunks, "chunks lost"},
+        {quality->jumped_bytes, "bytes jumped"},
+        {quality->skipped_chunks, "chunks of a newer kind skipped"},
+        {quality->skipped_sections, "sections of a newer kind skipped"},
+        {quality->unknown_refs, "references into what was lost"},
+        {quality->plain_names, "names: plain"},
+    };
+
+    for (size_t i = 0; i < sizeof(losses) / sizeof(losses[0]); i++)
+        if (losses[i].count > 0)
+            put_count(page, losses[i].count, losses[i].what);
+}
+
+/* Where the layout of Python's structures is from; its own word is not worth a mention. */
+static void put_layout(struct cairn_report *report)
+{
+    struct cairn_span layout = cairn_facts_layout(report->tally->model);
+    struct cairn_buf text;
+
+    if (!layout.size_bytes || (layout.size_bytes == 7 && !memcmp(layout.data, "offsets", 7)))
+        return;
+    cairn_buf_init(&text, TEXT_MAX_BYTES);
+    cairn_buf_add_str(&text, "layout: ");
+    cairn_escape_terminal(&text, layout);
+    cairn_page_item(&report->page, ", ", cairn_buf_span(&text));
+    cairn_page_drop(&report->page, &text);
+}
+
+static void put_cost(struct cairn_report *report, const struct cairn_quality *quality)
+{
+    uint64_t first_ns, last_ns, time_ns = report->facts.wall_ns;
+    struct cairn_buf text;
+
+    cairn_buf_init(&text, TEXT_MAX_BYTES);
+    cairn_model_span(report->tally->model, &first_ns, &last_ns);
+    /* From the first tick to the last, when most were missed, can be next to nothing. */
+    if (time_ns < last_ns - first_ns)
+        time_ns = last_ns - first_ns;
+    cairn_buf_add_str(&text, "own cost ");
+    cairn_report_share(&text, quality->own_cpu_ns, time_ns);
+    cairn_buf_add_str(&text, " of a core");
+    cairn_page_item(&report->page, ", ", cairn_buf_span(&text));
+    cairn_buf_clear(&text);
+    cairn_text_size(&text, quality->bytes);
+    cairn_buf_add_str(&text, " on disk");
+    cairn_page_item(&report->page, ", ", cairn_buf_span(&text));
+    cairn_page_drop(&report->page, &text);
+}
+
+/* The widest interval that a share of the program can have. */
+static void put_precision(struct cairn_report *report)
+{
+    uint64_t count = report->facts.busy_phase[CAIRN_PHASE_PROGRAM].ticks;
+    double draws = report->tally->draws[0][1];
+    struct cairn_buf text;
+
+    if (count == 0 || draws < 1)
+        return;
+    cairn_buf_init(&text, TEXT_MAX_BYTES);
+    cairn_text_count(&text, count);
+    cairn_buf_printf(&text, " sample%s in the program: \xc2\xb1%.*f points at most",
+                     count == 1 ? "" : "s", draws > 9604, fmin(100, 98 / sqrt(draws)));
+    cairn_page_item(&report->page, ", ", cairn_buf_span(&text));
+    cairn_page_drop(&report->page, &text);
+}
+
+void cairn_report_quality(struct cairn_report *report)
+{
+    const struct cairn_quality *quality = cairn_model_quality(report->tally->model);
+    struct cairn_page *page = &report->page;
+
+    cairn_page_label(page, "quality");
+    put_count(page, quality->samples, quality->samples == 1 ? "sample" : "samples");
+    put_count(page, quality->torn, "torn");
+    put_count(page, quality->truncated, "truncated");
+    put_count(page, quality->missed, "missed");
+    put_count(page, quality->unreadable, "unreadable");
+    put_losses(page, quality);
+    put_layout(report);
+    put_cost(report, quality);
+    put_precision(report);
+    cairn_page_end(page);
+    if (!quality->ended) {
+        cairn_page_style(page, CAIRN_STYLE_WARN);
+        cairn_page_prose(page, CAIRN_PAGE_INDENT,
+                         cairn_span_of("the recording has no end: it still grows, or was cut off"));
+        cairn_page_style(page, CAIRN_STYLE_PLAIN);
+    }
+    if (report->facts.children.size_bytes == 4 &&
+        memcmp(report->facts.children.data, "poll", 4) == 0)
+        cairn_page_prose(page, CAIRN_PAGE_INDENT,
+                         cairn_span_of("children were looked for now and then (no perf events): "
+                                       "one that lived briefly may be missing"));
+}
+
+/* A word of a shell command: quoted when it is not plain. */
+static void add_word(struct cairn_buf *out, struct cairn_span word)
+{
+    static const char plain[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:";
+    bool is_plain = word.size_bytes > 0;
+
+    for (size_t i = 0; i < word.size_bytes && is_plain; i++)
+        is_plain = word.data[i] && strchr(plain, word.data[i]);
+    if (!is_plain)
+        cairn_buf_u8(out, '\'');
+    for (size_t i = 0; i < word.size_bytes; i++) {
+        if (word.data[i] == '\'')
+            cairn_buf_add_str(out, "'\\'");
+        cairn_buf_u8(out, word.data[i]);
+    }
+    if (!is_plain)
+        cairn_buf_u8(out, '\'');
+}
+
+static void put_command(struct cairn_report *report, const char *command, struct cairn_span word)
+{
+    struct cairn_buf text;
+
+    cairn_buf_init(&text, TEXT_MAX_BYTES);
+    cairn_buf_add_str(&text, command);
+    if (word.size_bytes > 0) {
+        cairn_buf_u8(&text, ' ');
+        add_word(&text, word);
+    }
+    if (report->options->file) {
+        cairn_buf_u8(&text, ' ');
+        add_word(&text, cairn_span_of(report->options->file));
+    }
+    cairn_page_item(&report->page, "   ", cairn_buf_span(&text));
+    cairn_page_drop(&report->page, &text);
+}
+
+void cairn_report_next(struct cairn_report *report)
+{
+    const struct cairn_span nothing = {NULL, 0};
+
+    cairn_page_label(&report->page, "next");
+    if (report->top && !report->options->of && report->top->qualname.data[0] != '<')
+        put_command(report, "cairn report --of", report->top->qualname);
+    if (report->options->by != CAIRN_BY_LINE)
+        put_command(report, "cairn report --by line", nothing);
+    else
+        put_command(report, "cairn report", nothing);
+    put_command(report, "cairn export -f flamegraph -o flame.svg", nothing);
+    cairn_page_end(&report->page);
+}

@@ -1,0 +1,406 @@
+#include "writer_parts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "alloc.h"
+#include "clock.h"
+
+#define TEXT_MAX_BYTES ((size_t)1 << 30)  /* all strings of a writer */
+#define ARENA_MAX_BYTES ((size_t)1 << 30) /* line tables, build ids */
+#define ENV_MAX_BYTES ((size_t)4 << 20)
+#define COUNTERS_MAX 1024
+#define CLOCKS_MAX 4096
+#define BUF_MAX_BYTES ((size_t)CAIRN_CHUNK_MAX_BYTES)
+
+size_t cairn_writer_count(const struct cairn_writer *writer, enum cairn_part part)
+{
+    return writer->parts[part].stamps.count;
+}
+
+/* Ids start at 1; 0 is taken from the start and never sent. */
+static int begin_parts(struct cairn_writer *writer)
+{
+    CAIRN_TRY(cairn_vec_reserve(&writer->codes, 1, CAIRN_IDS_MAX));
+    CAIRN_TRY(cairn_vec_reserve(&writer->modules, 1, CAIRN_IDS_MAX));
+    CAIRN_TRY(cairn_vec_reserve(&writer->locations, 1, CAIRN_IDS_MAX));
+    CAIRN_TRY(cairn_vec_reserve(&writer->stacks, 1, CAIRN_IDS_MAX));
+    CAIRN_TRY(cairn_vec_reserve(&writer->tracks, 1, CAIRN_IDS_MAX));
+    for (size_t i = 0; i < CAIRN_PART_COUNT; i++) {
+        struct cairn_part_state *part = &writer->parts[i];
+
+        CAIRN_TRY(cairn_vec_reserve(&part->stamps, 1, CAIRN_IDS_MAX));
+        part->stamps.count = 1;
+        part->fresh = 1;
+    }
+    return 0;
+}
+
+static int begin(struct cairn_writer *writer)
+{
+    const char *role = writer->options.role;
+
+    cairn_arena_init(&writer->arena, ARENA_MAX_BYTES);
+    cairn_map_init(&writer->locations_by_content, CAIRN_IDS_MAX);
+    cairn_map_init(&writer->stacks_by_content, CAIRN_IDS_MAX);
+    cairn_buf_init(&writer->env, ENV_MAX_BYTES);
+    cairn_buf_init(&writer->column, BUF_MAX_BYTES);
+    cairn_buf_init(&writer->body, BUF_MAX_BYTES);
+    cairn_buf_init(&writer->out, BUF_MAX_BYTES);
+    CAIRN_TRY(cairn_intern_init(&writer->strings, TEXT_MAX_BYTES));
+    CAIRN_TRY(begin_parts(writer));
+    writer->options.role = cairn_arena_dup(&writer->arena, role, strlen(role));
+    return writer->options.role == NULL ? -CAIRN_ENOMEM : 0;
+}
+
+int cairn_writer_open(struct cairn_sink *sink, const struct cairn_writer_options *options,
+                      struct cairn_writer **ret_writer)
+{
+    struct cairn_writer *writer = cairn_calloc(1, sizeof(*writer));
+    int code;
+
+    if (writer == NULL)
+        return -CAIRN_ENOMEM;
+    writer->sink = sink;
+    writer->options = *options;
+    writer->generation = cairn_sink_generation(sink);
+    writer->epoch = 1;
+    code = options->id == 0 ? -CAIRN_EINTERNAL : begin(writer);
+    if (code < 0) {
+        cairn_writer_free(writer);
+        return code;
+    }
+    *ret_writer = writer;
+    return 0;
+}
+
+static void free_tables(struct cairn_writer *writer)
+{
+    for (size_t i = 0; i < writer->tables.count; i++) {
+        struct cairn_writer_table *table = &writer->tables.items[i];
+
+        for (size_t j = 0; j < CAIRN_COLUMNS_MAX; j++)
+            cairn_vec_release(&table->columns[j].values);
+        free(table->columns);
+    }
+    cairn_vec_release(&writer->tables);
+}
+
+void cairn_writer_free(struct cairn_writer *writer)
+{
+    if (writer == NULL)
+        return;
+    for (size_t i = 0; i < CAIRN_PART_COUNT; i++) {
+        cairn_vec_release(&writer->parts[i].stamps);
+        cairn_vec_release(&writer->parts[i].again);
+    }
+    cairn_vec_release(&writer->codes);
+    cairn_vec_release(&writer->modules);
+    cairn_vec_release(&writer->locations);
+    cairn_vec_release(&writer->stacks);
+    cairn_vec_release(&writer->tracks);
+    cairn_vec_release(&writer->late_lines);
+    cairn_vec_release(&writer->changed_tracks);
+    cairn_vec_release(&writer->clocks);
+    cairn_vec_release(&writer->counters);
+    cairn_vec_release(&writer->ticks.numbers);
+    cairn_vec_release(&writer->ticks.delays);
+    cairn_vec_release(&writer->order);
+    cairn_vec_release(&writer->starts);
+    cairn_vec_release(&writer->ordered);
+    free_tables(writer);
+    cairn_map_release(&writer->locations_by_content);
+    cairn_map_release(&writer->stacks_by_content);
+    cairn_intern_release(&writer->strings);
+    cairn_arena_release(&writer->arena);
+    cairn_buf_release(&writer->env);
+    cairn_buf_release(&writer->column);
+    cairn_buf_release(&writer->body);
+    cairn_buf_release(&writer->out);
+    free(writer);
+}
+
+/* Room for the stamp of one more entry; what can fail, before the entry counts. */
+static int reserve_stamp(struct cairn_writer *writer, enum cairn_part part)
+{
+    struct cairn_part_state *state = &writer->parts[part];
+
+    return cairn_vec_reserve(&state->stamps, state->stamps.count + 1, CAIRN_IDS_MAX);
+}
+
+static uint32_t add_stamp(struct cairn_writer *writer, enum cairn_part part, size_t size_bytes)
+{
+    struct cairn_part_state *state = &writer->parts[part];
+
+    state->stamps.items[state->stamps.count] = 0;
+    writer->dict_bytes += size_bytes;
+    return (uint32_t)state->stamps.count++;
+}
+
+/* Whether the id was given out; 0 stands for "none". */
+static bool knows(const struct cairn_writer *writer, enum cairn_part part, uint64_t id)
+{
+    return id < cairn_writer_count(writer, part);
+}
+
+/* Cuts in front of a character, never inside one. */
+static size_t cut_bytes(struct cairn_span bytes, size_t max_bytes)
+{
+    size_t cut = max_bytes;
+
+    while (cut > max_bytes - 4 && (bytes.data[cut] & 0xc0) == 0x80)
+        cut--;
+    return cut;
+}
+
+static int intern(struct cairn_writer *writer, struct cairn_span bytes, uint32_t *ret_id)
+{
+    uint32_t id;
+
+    CAIRN_TRY(reserve_stamp(writer, CAIRN_PART_STRING));
+    CAIRN_TRY(cairn_intern_add(&writer->strings, bytes, &id));
+    if (id == cairn_writer_count(writer, CAIRN_PART_STRING))
+        add_stamp(writer, CAIRN_PART_STRING, bytes.size_bytes + 2);
+    *ret_id = id;
+    return 0;
+}
+
+int cairn_writer_string(struct cairn_writer *writer, struct cairn_span bytes, uint32_t *ret_id)
+{
+    static const char ellipsis[] = "\xe2\x80\xa6";
+    const size_t tail_bytes = sizeof(ellipsis) - 1;
+    struct cairn_buf cut;
+    int code;
+
+    if (bytes.size_bytes <= CAIRN_STRING_MAX_BYTES)
+        return intern(writer, bytes, ret_id);
+    cairn_buf_init(&cut, CAIRN_STRING_MAX_BYTES);
+    cairn_buf_add(&cut, bytes.data, cut_bytes(bytes, CAIRN_STRING_MAX_BYTES - tail_bytes));
+    cairn_buf_add(&cut, ellipsis, tail_bytes);
+    code = cut.code < 0 ? cut.code : intern(writer, cairn_buf_span(&cut), ret_id);
+    cairn_buf_release(&cut);
+    return code;
+}
+
+int cairn_writer_str(struct cairn_writer *writer, const char *str, uint32_t *ret_id)
+{
+    struct cairn_span bytes = {(const uint8_t *)str, strlen(str)};
+
+    return cairn_writer_string(writer, bytes, ret_id);
+}
+
+int cairn_writer_code(struct cairn_writer *writer, const struct cairn_code_def *def,
+                      uint32_t *ret_id)
+{
+    size_t count = cairn_writer_count(writer, CAIRN_PART_CODE);
+
+    if (!knows(writer, CAIRN_PART_STRING, def->name) ||
+        !knows(writer, CAIRN_PART_STRING, def->qualname) ||
+        !knows(writer, CAIRN_PART_STRING, def->file))
+        return -CAIRN_EINTERNAL;
+    CAIRN_TRY(cairn_vec_reserve(&writer->codes, count + 1, CAIRN_IDS_MAX));
+    CAIRN_TRY(reserve_stamp(writer, CAIRN_PART_CODE));
+    writer->codes.items[count] = (struct cairn_writer_code){.def = *def};
+    *ret_id = add_stamp(writer, CAIRN_PART_CODE, 8);
+    return 0;
+}
+
+int cairn_writer_linetable(struct cairn_writer *writer, const struct cairn_linetable_def *def)
+{
+    struct cairn_linetable_def copy = *def;
+    size_t count = writer->late_lines.count;
+
+    if (def->code == 0 || !knows(writer, CAIRN_PART_CODE, def->code))
+        return -CAIRN_EINTERNAL;
+    if (def->bytes.size_bytes > CAIRN_LINETABLE_MAX_BYTES)
+        copy = (struct cairn_linetable_def){.code = def->code, .kind = CAIRN_LINES_NONE};
+    CAIRN_TRY(cairn_vec_reserve(&writer->late_lines, count + 1, CAIRN_IDS_MAX));
+    copy.bytes.data = cairn_arena_dup(&writer->arena, copy.bytes.data, copy.bytes.size_bytes);
+    if (copy.bytes.data == NULL)
+        return -CAIRN_ENOMEM;
+    writer->codes.items[def->code].lines = copy;
+    writer->late_lines.items[writer->late_lines.count++] = def->code;
+    writer->dict_bytes += copy.bytes.size_bytes + 4;
+    return 0;
+}
+
+int cairn_writer_module(struct cairn_writer *writer, const struct cairn_module_def *def,
+                        uint32_t *ret_id)
+{
+    size_t count = cairn_writer_count(writer, CAIRN_PART_MODULE);
+    struct cairn_module_def copy = *def;
+
+    if (!knows(writer, CAIRN_PART_STRING, def->path) ||
+        def->build_id.size_bytes > CAIRN_BUILD_ID_MAX_BYTES)
+        return -CAIRN_EINTERNAL;
+    CAIRN_TRY(cairn_vec_reserve(&writer->modules, count + 1, CAIRN_IDS_MAX));
+    CAIRN_TRY(reserve_stamp(writer, CAIRN_PART_MODULE));
+    copy.build_id.data =
+        cairn_arena_dup(&writer->arena, def->build_id.data, def->build_id.size_bytes);
+    if (copy.build_id.data == NULL)
+        return -CAIRN_ENOMEM;
+    writer->modules.items[count] = copy;
+    *ret_id = add_stamp(writer, CAIRN_PART_MODULE, 24);
+    return 0;
+}
+
+int cairn_writer_location(struct cairn_writer *writer, const struct cairn_location_def *def,
+                          uint32_t *ret_id)
+{
+    static const enum cairn_part parts[] = {
+        [CAIRN_LOC_PYTHON] = CAIRN_PART_CODE,
+        [CAIRN_LOC_NATIVE] = CAIRN_PART_MODULE,
+        [CAIRN_LOC_LABEL] = CAIRN_PART_STRING,
+    };
+    size_t count = cairn_writer_count(writer, CAIRN_PART_LOCATION);
+    struct cairn_location_def copy = *def;
+    uint64_t key = (uint64_t)def->kind << 32 | def->ref, id;
+
+    if (def->kind < CAIRN_LOC_PYTHON || def->kind > CAIRN_LOC_LABEL ||
+        !knows(writer, parts[def->kind], def->ref) ||
+        (def->ref == 0 && def->kind != CAIRN_LOC_LABEL))
+        return -CAIRN_EINTERNAL;
+    if (def->kind == CAIRN_LOC_LABEL)
+        copy.offset = 0;
+    if (cairn_map_get(&writer->locations_by_content, key, (uint64_t)copy.offset, &id)) {
+        *ret_id = (uint32_t)id;
+        return 0;
+    }
+    CAIRN_TRY(cairn_vec_reserve(&writer->locations, count + 1, CAIRN_IDS_MAX));
+    CAIRN_TRY(reserve_stamp(writer, CAIRN_PART_LOCATION));
+    CAIRN_TRY(cairn_map_put(&writer->locations_by_content, key, (uint64_t)copy.offset, count));
+    writer->locations.items[count] = copy;
+    *ret_id = add_stamp(writer, CAIRN_PART_LOCATION, 6);
+    return 0;
+}
+
+int cairn_writer_stack(struct cairn_writer *writer, uint32_t parent, uint32_t location,
+                       uint32_t *ret_id)
+{
+    size_t count = cairn_writer_count(writer, CAIRN_PART_STACK);
+    uint64_t id;
+
+    if (cairn_map_get(&writer->stacks_by_content, parent, location, &id)) {
+        *ret_id = (uint32_t)id;
+        return 0;
+    }
+    if (location == 0 || !knows(writer, CAIRN_PART_LOCATION, location) ||
+        !knows(writer, CAIRN_PART_STACK, parent))
+        return -CAIRN_EINTERNAL;
+    CAIRN_TRY(cairn_vec_reserve(&writer->stacks, count + 1, CAIRN_IDS_MAX));
+    CAIRN_TRY(reserve_stamp(writer, CAIRN_PART_STACK));
+    CAIRN_TRY(cairn_map_put(&writer->stacks_by_content, parent, location, count));
+    writer->stacks.items[count] = (struct cairn_stack_def){parent, location};
+    *ret_id = add_stamp(writer, CAIRN_PART_STACK, 3);
+    return 0;
+}
+
+static bool same_track(const struct cairn_track_def *a, const struct cairn_track_def *b)
+{
+    return a->kind == b->kind && a->parent == b->parent && a->number == b->number &&
+           a->start_ns == b->start_ns && a->boot_id == b->boot_id && a->name == b->name &&
+           a->detail == b->detail && a->birth == b->birth;
+}
+
+static int replace_track(struct cairn_writer *writer, const struct cairn_track_def *def,
+                         uint32_t id)
+{
+    struct cairn_part_state *state = &writer->parts[CAIRN_PART_TRACK];
+    size_t count = writer->changed_tracks.count;
+
+    if (same_track(&writer->tracks.items[id], def))
+        return 0;
+    CAIRN_TRY(cairn_vec_reserve(&writer->changed_tracks, count + 1, CAIRN_IDS_MAX));
+    writer->tracks.items[id] = *def;
+    state->stamps.items[id] = 0;
+    if (id < state->fresh) {
+        writer->changed_tracks.items[count] = id;
+        writer->changed_tracks.count++;
+    }
+    writer->dict_bytes += 16;
+    return 0;
+}
+
+int cairn_writer_track(struct cairn_writer *writer, const struct cairn_track_def *def,
+                       uint32_t *ret_id)
+{
+    size_t count = cairn_writer_count(writer, CAIRN_PART_TRACK);
+    size_t id = *ret_id == 0 ? count : *ret_id;
+
+    if (id > count || def->parent >= id || def->kind < CAIRN_TRACK_PROCESS ||
+        def->kind > CAIRN_TRACK_GPU_STREAM || !knows(writer, CAIRN_PART_STRING, def->boot_id) ||
+        !knows(writer, CAIRN_PART_STRING, def->name) ||
+        !knows(writer, CAIRN_PART_STRING, def->detail))
+        return -CAIRN_EINTERNAL;
+    if (id < count)
+        return replace_track(writer, def, (uint32_t)id);
+    CAIRN_TRY(cairn_vec_reserve(&writer->tracks, count + 1, CAIRN_IDS_MAX));
+    CAIRN_TRY(reserve_stamp(writer, CAIRN_PART_TRACK));
+    writer->tracks.items[count] = *def;
+    *ret_id = add_stamp(writer, CAIRN_PART_TRACK, 16);
+    return 0;
+}
+
+int cairn_writer_env(struct cairn_writer *writer, const char *key, struct cairn_span value)
+{
+    struct cairn_span key_span = {(const uint8_t *)key, strlen(key)};
+    size_t before_bytes = writer->env.size_bytes;
+    int code;
+
+    if (value.size_bytes > CAIRN_STRING_MAX_BYTES)
+        value.size_bytes = cut_bytes(value, CAIRN_STRING_MAX_BYTES);
+    cairn_buf_bytes(&writer->env, key_span);
+    code = cairn_buf_bytes(&writer->env, value);
+    if (code < 0) {
+        /* The key alone is no entry. The text of what was there stays good. */
+        writer->env.size_bytes = before_bytes;
+        writer->env.code = 0;
+    }
+    return code;
+}
+
+int cairn_writer_counter(struct cairn_writer *writer, const char *name, uint64_t value)
+{
+    struct cairn_writer_counter *counter;
+    size_t count = writer->counters.count;
+
+    if (strlen(name) > CAIRN_NAME_MAX_BYTES)
+        return -CAIRN_EINTERNAL;
+    for (size_t i = 0; i < count; i++) {
+        counter = &writer->counters.items[i];
+        if (strcmp(counter->name, name) == 0) {
+            counter->dirty |= counter->value != value;
+            counter->value = value;
+            return 0;
+        }
+    }
+    CAIRN_TRY(cairn_vec_reserve(&writer->counters, count + 1, COUNTERS_MAX));
+    counter = &writer->counters.items[writer->counters.count++];
+    memcpy(counter->name, name, strlen(name) + 1);
+    counter->value = value;
+    counter->dirty = true;
+    return 0;
+}
+
+int cairn_writer_clock(struct cairn_writer *writer)
+{
+    char boot_id[37];
+    struct cairn_clock_def clock;
+    size_t count = writer->clocks.count;
+
+    cairn_clock_boot_id(boot_id);
+    CAIRN_TRY(cairn_vec_reserve(&writer->clocks, count + 1, CLOCKS_MAX));
+    CAIRN_TRY(cairn_writer_str(writer, boot_id, &clock.boot_id));
+    clock.mono_ns = cairn_clock_mono_ns();
+    clock.boot_ns = cairn_clock_boot_ns();
+    clock.real_ns = cairn_clock_real_ns();
+    writer->clocks.items[count] = clock;
+    writer->clocks.count++;
+    writer->clock_wanted = true;
+    return 0;
+}
+
+size_t cairn_writer_pending_bytes(const struct cairn_writer *writer)
+{
+    return writer->row_bytes + writer->dict_bytes;
+}

@@ -1,0 +1,127 @@
+"""Stacks read while the program runs, against stacks read while it stands still.
+
+What is read of a stopped process is of one moment by force. `build/tools/pystacks` reads both ways
+with the same code as Cairn.
+"""
+import os
+import re
+import select
+from collections import Counter
+
+import pytest
+
+import harness
+from test_accuracy import FALSE_ALARM, upper_tail
+
+FULL = os.environ.get("CAIRN_FULL")
+TICKS, STOPS, SECONDS = 2000, 10_000 if FULL else 1000, 120
+PYSTACKS = harness.cairn_binary().parent / "tools" / "pystacks"
+SCRIPTS = ["flutter.py", "generators.py", "relays.py"]
+# Of the leaf's distribution: chance of 2,000 ticks of a program with few functions is 0.03; that a
+# stop takes place where an interrupt does, on a machine with others on it, is the rest.
+MOST_APART = {"flutter.py": 0.40, "generators.py": 0.20, "relays.py": 0.40}
+SLOW = pytest.mark.skipif(not FULL, reason="takes minutes: in make test-full")
+MOST_DIFFERENT = 0.001  # of stops
+
+
+@pytest.fixture(params=SCRIPTS)
+def running(request, interpreter):
+    process = harness.spawn(interpreter.command(request.param, SECONDS))
+    try:
+        # It is in its own code once the first stack of it is whole.
+        deadline = 0
+        while "main" not in stacks_of(process.pid, 1) and deadline < 200:
+            deadline += 1
+            select.select([], [], [], 0.02)
+        yield interpreter, request.param, process
+    finally:
+        harness.end_group(process)
+        process.wait(timeout=harness.DEADLINE_S)
+        for stream in (process.stdin, process.stdout, process.stderr):
+            stream.close()
+
+
+def stacks_of(pid, *args):
+    return harness.execute([PYSTACKS, pid, *args]).text
+
+
+def legal_pairs(script, interpreter):
+    ended = harness.execute(interpreter.command(script, "0.01"))
+    pairs = {tuple(pair) for pair in ended.last_json()["legal"]}
+    if interpreter.version >= (3, 11):
+        return pairs
+    return {tuple(name.rpartition(".")[2] for name in pair) for pair in pairs}
+
+
+def names_of(line):
+    return [re.sub(r" \(.*", "", frame) for frame in line.split(";")[1:]]
+
+
+def accepted(text):
+    """Stacks that were believed, as tuples of names, and how many lines were not. The same one to
+    the instruction, again, is of a program that waits for a processor: it counts once."""
+    stacks, others, before = Counter(), 0, ""
+    for line in text.splitlines():
+        if line == before:
+            continue
+        before = line
+        if line.startswith("ok;"):
+            stacks[tuple(names_of(line))] += 1
+        else:
+            others += 1
+    return stacks, others
+
+
+def leaves(stacks):
+    found = Counter()
+    for stack, count in stacks.items():
+        found[stack[-1]] += count
+    total = sum(found.values())
+    return {name: count / total for name, count in found.items()}
+
+
+def apart(left, right):
+    """Total variation distance of two distributions."""
+    return sum(abs(left.get(k, 0) - right.get(k, 0)) for k in left.keys() | right.keys()) / 2
+
+
+def test_the_distance_itself():
+    assert apart({"a": 1}, {"a": 1}) == 0 and apart({"a": 1}, {"b": 1}) == 1
+    assert apart({"a": 0.5, "b": 0.5}, {"a": 1}) == 0.5
+
+
+@pytest.mark.parametrize(
+    "running",
+    [pytest.param(s, marks=[SLOW] if s != "generators.py" else []) for s in SCRIPTS],
+    indirect=True,
+)
+def test_running_and_stopped_show_the_same(running):
+    interpreter, script, process = running
+    legal = legal_pairs(script, interpreter)
+    seen = {}
+    for way in ("running", "stopped"):
+        args = (TICKS, 300) if way == "running" else (TICKS, 300, "stop")
+        stacks, others = accepted(stacks_of(process.pid, *args))
+        wrong = {
+            stack: count
+            for stack, count in stacks.items()
+            if stack[0] != "<module>" or any(pair not in legal for pair in zip(stack, stack[1:]))
+        }
+        assert not wrong, (way, wrong)
+        assert upper_tail(TICKS, 0.01, others) > FALSE_ALARM, (way, others)
+        seen[way] = leaves(stacks)
+    distance = apart(seen["running"], seen["stopped"])
+    print(f"\n{interpreter.label} {script}: running and stopped are {distance:.3f} apart")
+    assert distance < MOST_APART[script], seen
+
+
+def test_a_reader_that_knows_much_sees_what_a_new_one_sees(running):
+    """The same instant, read from caches of a thousand ticks and more, and from nothing."""
+    interpreter, script, process = running
+    text = stacks_of(process.pid, STOPS, 100, "oracle")
+    found = re.search(r"stops (\d+) agreed (\d+) longer (\d+) unsure (\d+)", text)
+    stops, agreed, longer, unsure = map(int, found.groups())
+    told = f"{agreed} agree, {longer} longer, {unsure} unsure of {stops}"
+    print(f"\n{interpreter.label} {script}: {told}")
+    assert stops == STOPS
+    assert upper_tail(stops, MOST_DIFFERENT, stops - agreed) > FALSE_ALARM, text[-3000:]

@@ -1,0 +1,200 @@
+"""Shares of shapes, twins and short lives; and whether the intervals that Cairn states are true.
+
+The same rules as in test_accuracy.py hold.
+"""
+import bisect
+import os
+from collections import Counter
+
+import pytest
+
+from harness import time_in
+from test_accuracy import FALSE_ALARM, draws_of, may_be, rows_of, upper_tail
+
+SECONDS = 3.0
+
+
+# Of a normal distribution: how many times wider than at 95 % an interval must be that is left once in
+# ten million times. The 1/10 is for what is no chance: the program's own looks at the clock.
+WIDER = 5.4 / 1.96 + 0.1
+
+
+def check(row, truth, *told, slack=0.0):
+    """Whether the reported share and its interval fit the truth."""
+    share, low, high = row["total_share"], row["total_low"], row["total_high"]
+    assert low <= share <= high
+    print(f"\n{' '.join(map(str, told))}: {truth:.4f} seen as {share:.4f} in {low:.4f}..{high:.4f}")
+    assert share - WIDER * (share - low) - slack <= truth, told
+    assert truth <= share + WIDER * (high - share) + slack, told
+
+
+# Of all samples, so many may show what cannot have been; until 3.10, and later.
+IMPOSSIBLE = {False: 1e-4, True: 2e-5}
+
+
+def check_lines(stacks, line_s, n, most_impossible, slack=0.0):
+    """Each call stands on its own line of the expression."""
+    lines, truth = Counter(), {int(line): seconds for line, seconds in line_s.items()}
+    for stack, value in stacks.items():
+        for caller, callee in zip(stack, stack[1:]):
+            if (caller.name, callee.name) == ("expression", "spin_on"):
+                lines[caller.line] += value
+    total = sum(lines.values())
+    print(f"\n{n} samples: {sorted((line, value / total) for line, value in lines.items())}")
+    elsewhere = sum(value for line, value in lines.items() if line not in truth) / total
+    assert may_be(n, most_impossible, elsewhere), lines
+    for line, seconds in truth.items():
+        p, share = seconds / sum(truth.values()), lines[line] / total
+        assert may_be(n, p, share, slack), (line, share, p)
+
+
+SHAPES = ["list_shape", "dict_shape", "numbers", "expression", "first_task", "second_task"]
+
+
+def test_comprehensions_generators_tasks_and_expressions(cairn, interpreter):
+    file, ended = cairn.record(interpreter, "shapes.py", SECONDS)
+    facts, script = ended.last_json(), interpreter.path("shapes.py")
+    rows = rows_of(cairn, file, ["spin"])
+    truth = facts["spent_s"]
+    for name in SHAPES:
+        slack = ended.taken_s / sum(truth.values())
+        check(rows[name], truth[name] / sum(truth.values()), interpreter.label, name, slack=slack)
+
+    stacks = cairn.collapsed(file)
+    n = int(draws_of(rows["expression"]) * rows["expression"]["total_share"])
+    slack = ended.taken_s / sum(facts["line_s"].values())
+    check_lines(stacks, facts["line_s"], n, IMPOSSIBLE[interpreter.version >= (3, 11)], slack)
+
+    # Whoever drives them stands below; what only made them does not.
+    for stack in stacks:
+        own = [frame.name for frame in stack if frame.file == script]
+        if "numbers" in own:
+            assert own[own.index("numbers") - 1] == "relay", own
+        if "first_task" in own or "second_task" in own:
+            assert "both" not in own, own
+
+
+def test_lines_of_calls_of_some_microseconds(cairn, interpreter):
+    """The caller has gone on by the time it is copied, now and then: it is shown where it called."""
+    file, ended = cairn.record(interpreter, "shapes.py", SECONDS, 30e-6, options=["-r", "5khz"])
+    stacks = cairn.collapsed(file, "--unit", "samples")
+    n = sum(value for stack, value in stacks.items() if "spin_on" in [f.name for f in stack])
+    # A call of 2 us is over before its caller is copied: that much of the time of the first line is
+    # given to the next, and of that to the one after it.
+    line_s = ended.last_json()["line_s"]
+    slack = 0.05 + ended.taken_s / sum(line_s.values())
+    check_lines(stacks, line_s, n, IMPOSSIBLE[interpreter.version >= (3, 11)], slack)
+
+
+@pytest.mark.parametrize("share", [0.1, 0.3, 0.5, 0.7, 0.9])
+def test_twins_are_on_the_diagonal(cairn, interpreter, share):
+    """The same work costs the same, whether it is inlined or called."""
+    file, ended = cairn.record(interpreter, "twins.py", share, 0.8, options=["-r", "5khz"])
+    facts = ended.last_json()
+    assert facts["answers"] > 1
+    # Where others have the processors, the time between two looks is run by one twin and charged to
+    # the other more often than the looks themselves tell.
+    without_s = sum(facts["spent_s"].values()) - sum(facts["cpu_s"].values())
+    taken = ended.taken_s / sum(facts["spent_s"].values())
+    slack = {"wall": taken, "cpu": taken + 0.25 * max(0.0, without_s) / sum(facts["spent_s"].values())}
+    for metric, truth in (("wall", facts["spent_s"]), ("cpu", facts["cpu_s"])):
+        rows = rows_of(cairn, file, truth, "--metric", metric)
+        for name in truth:
+            told = (interpreter.label, metric, name)
+            check(rows[name], truth[name] / sum(truth.values()), *told, slack=slack[metric])
+
+
+@pytest.mark.skipif(
+    not os.environ.get("CAIRN_FULL"),
+    reason="not solved, see docs/accuracy.md: 2 to 9 % too much on a quiet machine; in make test-full",
+)
+def test_threads_that_live_one_millisecond(cairn, interpreter):
+    """Their time is there; their processor time is not exact, as that of others is."""
+    file, ended = cairn.record(interpreter, "brief.py", SECONDS)
+    facts, script = ended.last_json(), interpreter.path("brief.py")
+    report = cairn.report(file, "--by", "thread", "--limit", "1000000", "--idle")
+    # As the kernel says when the program is over.
+    all_cpu_s = report["recording"]["user_s"] + report["recording"]["sys_s"]
+    met = sum(row["name"] != "MainThread" for row in report["rows"])
+    lived_s = time_in(cairn.collapsed(file), "brief_life", script) / 1e6
+    cpu_s = sum(cairn.collapsed(file, "--metric", "cpu").values()) / 1e6
+    print(
+        f"\n{interpreter.label} brief: {met} of {facts['threads']} met, {lived_s:.3f} of "
+        f"{facts['lived_s']:.3f} s wall, {cpu_s:.3f} of {all_cpu_s:.3f} s cpu"
+    )
+    assert 0 < met <= facts["threads"] + 1
+    quality = report["quality"]
+    n = quality["ticks"] / (1 + 10 * quality["missed"] / quality["ticks"])
+    truth, seen = (min(1, s / facts["wall_s"]) for s in (facts["lived_s"], lived_s))
+    if interpreter.version >= (3, 11):
+        assert may_be(int(n), truth, seen), (n, truth, seen)
+    else:  # their threads are found a look later: some of each life is over by then
+        assert 0.5 * truth < seen < 1.05 * truth + 0.05, (truth, seen)
+    # The kernel forgets a thread that is over, and what it did since it was last asked; what the
+    # first look charges it with is too much at times. docs/accuracy.md says by how much.
+    assert 0.5 * all_cpu_s < cpu_s < all_cpu_s + 0.5 * facts["wall_s"]
+
+
+WINDOWS, WINDOW_S, SHARE = 300, 0.05, 0.3
+
+
+def truth_of(slices, begins, first_ns, last_ns):
+    """The share of `part` between two moments, from the program's own list."""
+    inside_ns = 0
+    at = bisect.bisect_right(begins, first_ns) - 1
+    while at < len(slices) and begins[at] < last_ns:
+        end_ns = begins[at + 1] if at + 1 < len(slices) else last_ns
+        if slices[at][1]:
+            inside_ns += min(end_ns, last_ns) - max(begins[at], first_ns)
+        at += 1
+    return inside_ns / (last_ns - first_ns)
+
+
+def first_met_ms(cairn, file):
+    """When the first sample in `part` or `rest` was taken, in the recording's own time."""
+    low, high = 0, 10_000
+    while high - low > 1:
+        middle = (low + high) // 2
+        rows = rows_of(cairn, file, ["part", "rest"], "--to", f"{middle}ms")
+        low, high = (low, middle) if rows else (middle, high)
+    return high
+
+
+def test_the_truth_of_a_window():
+    slices = [[100, True], [200, False], [400, True]]
+    begins = [begin for begin, _ in slices]
+    assert truth_of(slices, begins, 100, 200) == 1
+    assert truth_of(slices, begins, 150, 250) == 0.5
+    assert truth_of(slices, begins, 300, 500) == 0.5
+
+
+def test_intervals_hold_the_truth_as_often_as_they_say(cairn, python):
+    """300 short recordings, cut from one: 92 to 98 % of their 95 % intervals hold what was so."""
+    seconds = (WINDOWS + 2) * WINDOW_S
+    options = ["-r", "4khz"]
+    file, ended = cairn.record(python, "slices.py", SHARE, seconds, 1, options=options)
+    slices = ended.last_json()["slices"]
+    begins = [begin for begin, _ in slices]
+    start_ms = first_met_ms(cairn, file)
+    claims = right = widths = 0
+    for number in range(WINDOWS):
+        from_ms = 1 + number * WINDOW_S * 1000
+        to_ms = from_ms + WINDOW_S * 1000
+        cut = ["--from", f"{start_ms + from_ms:.0f}ms", "--to", f"{start_ms + to_ms:.0f}ms"]
+        rows = rows_of(cairn, file, ["part", "rest"], *cut)
+        if not rows:
+            continue  # somebody else had the processors all the while: nothing is claimed
+        if "part" in rows:
+            low, high = rows["part"]["self_low"], rows["part"]["self_high"]
+        else:
+            low, high = 1 - rows["rest"]["self_high"], 1 - rows["rest"]["self_low"]
+        claims += 1
+        first_ns = begins[0] + from_ms * 1e6
+        truth = truth_of(slices, begins, first_ns, first_ns + WINDOW_S * 1e9)
+        right += low <= truth <= high
+        widths += high - low
+    print(f"\n{right} of {claims} intervals hold the truth, {widths / claims:.3f} wide on average")
+    assert claims > WINDOWS / 2
+    # As few as this with 92 %, as many as this with 98 %, would be chance no more.
+    assert upper_tail(claims, 1 - 0.92, claims - right) > FALSE_ALARM, right
+    assert upper_tail(claims, 0.98, right) > FALSE_ALARM, right

@@ -1,0 +1,203 @@
+"""`cairn export`: every format opens, and its sum is the model's."""
+import json
+import shutil
+import tarfile
+import xml.etree.ElementTree as ElementTree
+
+import fastjsonschema
+import pytest
+
+import harness
+from harness import Frame, parse_pprof
+
+METRICS = ["wall", "cpu"]
+
+
+@pytest.fixture(scope="module")
+def recording(python, tmp_path_factory):
+    """Threads, processes and states enough that a label put on the wrong stack would show."""
+    cairn = harness.Cairn(tmp_path_factory.mktemp("export"))
+    file, ended = cairn.record(python, "states.py", 0.8)
+    return file, ended.last_json()
+
+
+def metric_total_us(cairn, file, metric):
+    rows = cairn.report(file, "--metric", metric, "--by", "thread", "--idle")["rows"]
+    return sum(row["self_s"] for row in rows) * 1e6
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_collapsed_sums_to_the_model(cairn, recording, metric):
+    stacks = cairn.collapsed(recording[0], "--metric", metric)
+    total = metric_total_us(cairn, recording[0], metric)
+    assert total > 0
+    assert abs(sum(stacks.values()) - total) <= len(stacks), "rounded once per stack"
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_collapsed_with_threads_and_processes_is_the_same_split_finer(cairn, recording, metric):
+    file = recording[0]
+    plain = cairn.collapsed(file, "--metric", metric)
+    fine = cairn.collapsed(file, "--metric", metric, "--threads", "--processes")
+    merged = {}
+    for stack, value in fine.items():
+        kinds = [frame.name.split(":")[0] for frame in stack[:2]]
+        assert sorted(kinds) == ["process", "thread"], stack
+        merged[stack[2:]] = merged.get(stack[2:], 0) + value
+    assert set(merged) == set(plain)
+    for stack, value in merged.items():
+        assert abs(value - plain[stack]) <= len(fine)
+    threads = {f.name for stack in fine for f in stack[:2] if f.name.startswith("thread:")}
+    assert {"thread:sleeper", "thread:waiter", "thread:busy"} <= threads
+
+
+def test_collapsed_is_the_same_every_time_and_to_a_file(cairn, recording, folder):
+    first = cairn("export", "-f", "collapsed", recording[0]).expect().out
+    assert cairn("export", "-f", "collapsed", recording[0]).expect().out == first
+    ended = cairn("export", "-f", "collapsed", "-o", "out.txt", recording[0]).expect()
+    assert ended.out == b"" and (folder / "out.txt").read_bytes() == first
+
+
+def pprof_of(cairn, file, *options):
+    return parse_pprof(cairn("export", "-f", "pprof", *options, file).expect().out)
+
+
+def test_pprof_sums_to_the_model(cairn, recording):
+    file = recording[0]
+    profile = pprof_of(cairn, file)
+    units = dict(profile.types)
+    assert units["wall"] == "nanoseconds" and "count" in units.values()
+    wall = [kind for kind, _ in profile.types].index("wall")
+    total_us = sum(values[wall] for _, values, _ in profile.samples) / 1000
+    stacks = cairn.collapsed(file)
+    assert abs(total_us - sum(stacks.values())) <= len(stacks)
+    count = [unit for _, unit in profile.types].index("count")
+    samples = sum(values[count] for _, values, _ in profile.samples)
+    assert samples == cairn.report(file)["quality"]["samples"]
+    for locations, values, labels in profile.samples:
+        assert len(values) == len(profile.types)
+        assert {"thread", "state", "process"} <= set(labels), labels
+        assert all(location in profile.functions for location in locations)
+
+
+def test_pprof_labels_lie_on_the_right_stacks(cairn, recording):
+    profile = pprof_of(cairn, recording[0])
+    wanted = {"sleep_through": "sleeper", "wait_for_lock": "waiter", "spin": "busy"}
+    seen = set()
+    for locations, _, labels in profile.samples:
+        names = {name for location in locations for name in profile.functions[location]}
+        for function in names & set(wanted):
+            assert labels["thread"] == wanted[function]
+            seen.add(function)
+    assert seen == set(wanted)
+
+
+def test_pprof_stacks_are_leaf_first(cairn, recording):
+    profile = pprof_of(cairn, recording[0])
+    for locations, _, _ in profile.samples:
+        names = [name for location in locations for name in profile.functions[location]]
+        if "spin" in names and "told" in names:
+            assert names.index("spin") < names.index("told")
+            return
+    raise AssertionError("no stack with spin under told")
+
+
+PER_SECOND = {"seconds": 1, "milliseconds": 1e3, "microseconds": 1e6, "nanoseconds": 1e9}
+
+
+def test_speedscope_sums_to_the_model(cairn, recording):
+    file = recording[0]
+    document = json.loads(cairn("export", "-f", "speedscope", file).expect().out)
+    assert document["$schema"] == "https://www.speedscope.app/file-format-schema.json"
+    frames = document["shared"]["frames"]
+    total_s = 0.0
+    for profile in document["profiles"]:
+        assert profile["type"] == "sampled"
+        assert len(profile["samples"]) == len(profile["weights"])
+        assert all(0 <= i < len(frames) for stack in profile["samples"] for i in stack)
+        total_s += sum(profile["weights"]) / PER_SECOND[profile["unit"]]
+    stacks = cairn.collapsed(file)
+    assert abs(total_s * 1e6 - sum(stacks.values())) <= len(stacks) + 1
+    assert {"spin", "sleep_through", "wait_for_lock"} <= {frame["name"] for frame in frames}
+    names = {profile["name"] for profile in document["profiles"]}
+    assert any("busy" in name for name in names), names
+
+
+SPEEDSCOPE = "1.25.0"
+
+
+@pytest.fixture(scope="session")
+def speedscope_schema():
+    """The schema in the npm package of the viewer itself, fetched once into build/."""
+    if not shutil.which("npm"):
+        pytest.skip("npm is not installed, and the schema of speedscope is in its npm package")
+    place = harness.ROOT / "build" / "npm"
+    archive = place / f"speedscope-{SPEEDSCOPE}.tgz"
+    place.mkdir(parents=True, exist_ok=True)
+    if not archive.exists():
+        pack = ["npm", "pack", "--silent", f"speedscope@{SPEEDSCOPE}"]
+        if harness.execute(pack, cwd=place).status != 0:
+            pytest.skip(f"npm could not fetch speedscope@{SPEEDSCOPE}")
+    with tarfile.open(archive) as package:
+        member = package.extractfile("package/dist/release/file-format-schema.json")
+        return json.load(member)
+
+
+def test_speedscope_holds_to_its_schema(cairn, recording, speedscope_schema):
+    validate = fastjsonschema.compile(speedscope_schema)
+    document = json.loads(cairn("export", "-f", "speedscope", recording[0]).expect().out)
+    validate(document)
+    document["profiles"][0]["unit"] = "parsecs"
+    with pytest.raises(fastjsonschema.JsonSchemaException):
+        validate(document)
+
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def test_flamegraph_is_one_static_file(cairn, recording, folder):
+    out = folder / "flame.svg"
+    cairn("export", "-f", "flamegraph", "-o", out, recording[0]).expect()
+    root = ElementTree.parse(out).getroot()
+    assert root.tag == SVG + "svg"
+    texts = "\n".join(root.itertext())
+    assert all(name in texts for name in ("spin", "sleep_through", "wait_for_lock"))
+    assert "earch" in texts, "it can be searched"
+    references = [v for e in root.iter() for k, v in e.attrib.items() if k.endswith("href")]
+    assert all(ref.startswith("#") for ref in references), "it needs nothing but itself"
+    assert b"http" not in out.read_bytes().replace(b"http://www.w3.org/", b"")
+
+
+def test_hard_names_survive_every_format(cairn, python):
+    file, ended = cairn.record(python, "names.py", 0.9)
+    facts = ended.last_json()
+    document = json.loads(cairn("export", "-f", "speedscope", file).expect().out)
+    frames = {(frame["name"], frame.get("file")) for frame in document["shared"]["frames"]}
+    assert {(name, facts["file"]) for name in facts["functions"]} <= frames
+    names = {name for functions in pprof_of(cairn, file).functions.values() for name in functions}
+    assert set(facts["functions"]) <= names
+    svg = cairn("export", "-f", "flamegraph", file).expect().out
+    texts = "\n".join(ElementTree.fromstring(svg).itertext())
+    assert 'quote"<tag>&amp;' in texts and "größe_λ" in texts
+
+
+def test_torn_and_not_python_are_exported_too(cairn, recording):
+    leaf = {stack[-1] for stack in cairn.collapsed(recording[0])}
+    assert Frame("[not python]") in leaf, "the time before the interpreter is there"
+
+
+def test_an_unknown_format_names_those_there_are(cairn, recording):
+    ended = cairn("export", "-f", "papyrus", recording[0]).expect(harness.USAGE)
+    assert ended.out == b"" and "papyrus" in ended.talk
+    assert all(name in ended.talk for name in ("collapsed", "speedscope", "pprof", "flamegraph"))
+
+
+def test_an_output_that_cannot_be_written_is_one_clear_answer(cairn, recording, folder):
+    ended = cairn("export", "-f", "collapsed", "-o", folder / "no" / "out", recording[0])
+    assert ended.status == harness.CAIRN_FAILED and str(folder / "no") in ended.talk
+
+
+def test_a_full_disk_is_one_clear_answer(cairn, recording):
+    with open("/dev/full", "wb") as full:
+        ended = cairn("export", "-f", "collapsed", recording[0], stdout=full)
+    assert ended.status == harness.CAIRN_FAILED and "space" in ended.talk

@@ -1,0 +1,81 @@
+"""docs/json.md and what is printed: the same keys, in both directions, and of the said types."""
+import re
+
+import pytest
+
+import harness
+
+PAGE = (harness.ROOT / "docs" / "json.md").read_text()
+ROW = re.compile(r"^\| `([^`]+)` \| ([^|]*) \|", re.MULTILINE)
+KINDS = {
+    "integer": lambda v: isinstance(v, int) and not isinstance(v, bool),
+    "number": lambda v: isinstance(v, (int, float)) and not isinstance(v, bool),
+    "text": lambda v: isinstance(v, str),
+    "boolean": lambda v: isinstance(v, bool),
+    "array": lambda v: isinstance(v, list),
+    "object": lambda v: isinstance(v, dict),
+    "null": lambda v: v is None,
+}  # fmt: skip
+
+
+def documented(command):
+    section = PAGE.split(f"## `cairn {command} --json`")[1].split("\n## ")[0]
+    keys = {key: kinds.strip().split(" or ") for key, kinds in ROW.findall(section)}
+    assert keys and all(kind in KINDS for kinds in keys.values() for kind in kinds), keys
+    return keys
+
+
+def printed(value, path=""):
+    """(path, value) of every key, however deep; free keys of the environment are not keys."""
+    if isinstance(value, dict) and path != "recording.environment":
+        for key, inner in value.items():
+            inside = f"{path}.{key}" if path else key
+            yield inside, inner
+            yield from printed(inner, inside)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from printed(inner, f"{path}[]")
+
+
+def check(document, command, missing=()):
+    page = documented(command)
+    if not document.get("tasks"):
+        missing = {*missing, *(key for key in page if key.startswith("tasks[]"))}
+    seen = {}
+    for path, value in printed(document):
+        path = re.sub(r"^(callers|callees)\[\]", "rows[]", path)
+        assert path in page, f"{path} is not documented"
+        assert any(KINDS[kind](value) for kind in page[path]), (path, value, page[path])
+        seen[path] = True
+    assert set(page) - set(seen) == set(missing), "documented, but not printed"
+
+
+@pytest.fixture(scope="module")
+def recording(python, tmp_path_factory):
+    cairn = harness.Cairn(tmp_path_factory.mktemp("json"))
+    return cairn.record(python, "states.py", 1)[0]
+
+
+@pytest.mark.parametrize("by", ["function", "line", "module", "thread", "process", "state", "task"])
+def test_report(cairn, recording, by):
+    document = cairn.report(recording, "--by", by)
+    assert document["rows"]
+    check(document, "report", missing={"callers", "callees"})
+    assert document["schema"] == 1
+
+
+def test_callers_and_callees(cairn, recording):
+    document = cairn.report(recording, "--of", "told")
+    assert {row["name"] for row in document["callers"]} == {"run"}
+    assert {row["name"] for row in document["callees"]} == {"spin", "sleep_through", "wait_for_lock"}
+    check(document, "report")
+
+
+def test_doctor(cairn, python, worker):
+    target = worker(python)
+    check(cairn("doctor", "--json", target.pid).expect().json(), "doctor")
+
+
+def test_dump(cairn, python, worker):
+    target = worker(python)
+    check(cairn("dump", "--json", target.pid).expect().json(), "dump")

@@ -1,0 +1,155 @@
+"""Where interpreters live: venvs, chroots, pid namespaces, shells, stripped and static builds."""
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import harness
+from harness import TARGETS, execute, time_in
+
+SECONDS = 0.8
+
+
+def check_busy(cairn, file, truth):
+    """The recording of busy.py says what the program says."""
+    stacks = cairn.collapsed(file)
+    for name, seconds in truth["spent_s"].items():
+        assert abs(time_in(stacks, name) / 1e6 - seconds) < 0.15, name
+
+
+def run_busy(cairn, *command, **options):
+    file = cairn.folder / "x.cairn"
+    file.unlink(missing_ok=True)
+    ended = cairn("run", "-o", file, "--", *command, **options).expect()
+    check_busy(cairn, file, ended.last_json())
+
+
+def test_plain(cairn, interpreter):
+    run_busy(cairn, *interpreter.command("busy.py", SECONDS))
+
+
+@pytest.mark.parametrize("kind", ["--symlinks", "--copies"])
+def test_venv(cairn, interpreter, folder, kind):
+    if interpreter.chroot:
+        pytest.skip("a venv inside the chroot would need its python3-venv")
+    make = [interpreter.executable, "-m", "venv", "--without-pip", kind, folder / "venv"]
+    execute(make).expect()
+    run_busy(cairn, folder / "venv" / "bin" / "python3", TARGETS / "busy.py", SECONDS)
+    # The active venv's python3 is the one that runs a script.
+    env = {
+        "VIRTUAL_ENV": str(folder / "venv"),
+        "PATH": f"{folder / 'venv' / 'bin'}:{os.environ['PATH']}",
+    }
+    where = cairn("run", "-c", "import sys; print(sys.prefix)", env=env).expect().text
+    assert where.strip() == str(folder / "venv")
+
+
+def shared_library_of(executable):
+    listing = execute(["ldd", executable]).text
+    for line in listing.splitlines():
+        if "libpython" in line:
+            return Path(line.split("=>")[1].split()[0])
+    return None
+
+
+@pytest.fixture
+def stripped(interpreter, folder):
+    """A copy of the interpreter, and of its libpython if it has one, without any symbol table
+    that `strip` may take away; argv and environment to run it."""
+    if interpreter.chroot:
+        pytest.skip("stripping means copying; done for the interpreters installed here")
+    executable = Path(interpreter.executable).resolve()
+    copy = folder / "python3"
+    subprocess.run(["strip", "-o", copy, executable], check=True, timeout=60)
+    code = "import sys; print(sys.base_prefix)"
+    env = {"PYTHONHOME": execute([executable, "-c", code]).text.strip()}
+    library = shared_library_of(executable)
+    if library:
+        subprocess.run(["strip", "-o", folder / library.name, library], check=True, timeout=60)
+        env["LD_LIBRARY_PATH"] = str(folder)
+    return copy, env
+
+
+def test_stripped(cairn, stripped):
+    copy, env = stripped
+    run_busy(cairn, copy, TARGETS / "busy.py", SECONDS, env=env)
+
+
+def test_under_a_foreign_name(cairn, interpreter, folder):
+    """The runtime is found by its structures; the name of the file says nothing."""
+    if interpreter.chroot:
+        pytest.skip("copies the executable; done for the interpreters installed here")
+    executable = Path(interpreter.executable).resolve()
+    copy = folder / "frobnicator"
+    shutil.copy(executable, copy)
+    code = "import sys; print(sys.base_prefix)"
+    env = {"PYTHONHOME": execute([executable, "-c", code]).text.strip()}
+    library = shared_library_of(executable)
+    if library:
+        env["LD_LIBRARY_PATH"] = str(library.parent)
+    run_busy(cairn, copy, TARGETS / "busy.py", SECONDS, env=env)
+
+
+def test_shell_in_between(cairn, interpreter, folder):
+    words = " ".join(f"'{word}'" for word in interpreter.command("busy.py", SECONDS))
+    run_busy(cairn, "sh", "-c", f"cd /; {words}")
+    shim = folder / "tool"
+    shim.write_text(f"#!/bin/sh\nexec {words}\n")
+    shim.chmod(0o755)
+    run_busy(cairn, shim)
+
+
+UNSHARE = ["unshare", "--pid", "--fork", "--mount-proc", "--kill-child"]
+
+
+def in_namespace(interpreter):
+    if os.geteuid() != 0:
+        pytest.skip("a pid namespace needs root")
+    if interpreter.chroot:
+        pytest.skip("one boundary at a time: --mount-proc and chroot do not go together")
+
+
+def test_pid_namespace_run(cairn, interpreter):
+    in_namespace(interpreter)
+    run_busy(cairn, *UNSHARE, *interpreter.command("busy.py", SECONDS))
+
+
+def test_pid_namespace_attach(cairn, interpreter, worker, folder):
+    in_namespace(interpreter)
+    target = worker(interpreter, prefix=UNSHARE)
+    assert target.pid == 1, "what the target calls itself"
+    outside = harness.only_child(target.process.pid)
+    cairn("attach", "--for", "700ms", "-o", "x.cairn", outside).expect()
+    assert time_in(cairn.collapsed(folder / "x.cairn"), "one_round") > 400_000
+    assert "worker.py" in cairn("dump", outside).expect().text
+    target.check_answer()
+
+
+def test_deleted_executable(cairn, interpreter, folder):
+    """An upgrade replaced the file under the running program."""
+    if interpreter.chroot:
+        pytest.skip("copies the executable; done for the interpreters installed here")
+    executable = Path(interpreter.executable).resolve()
+    copy = folder / "python3"
+    shutil.copy(executable, copy)
+    code = "import sys; print(sys.base_prefix)"
+    env = dict(os.environ, PYTHONHOME=execute([executable, "-c", code]).text.strip())
+    library = shared_library_of(executable)
+    if library:
+        env["LD_LIBRARY_PATH"] = str(library.parent)
+    process = harness.spawn([copy, TARGETS / "worker.py"], env=env)
+    try:
+        target = harness.Worker(process)
+        copy.unlink()
+        cairn("attach", "--for", "700ms", "-o", "x.cairn", target.pid).expect()
+        assert time_in(cairn.collapsed(folder / "x.cairn"), "one_round") > 400_000
+        target.check_answer()
+    finally:
+        harness.end_group(process)
+
+
+def test_isolated_unbuffered_and_optimised(cairn, python):
+    command = python.command("busy.py", SECONDS)
+    run_busy(cairn, command[0], "-I", "-u", "-OO", "-X", "utf8", *command[1:])

@@ -1,0 +1,101 @@
+"""Children, however they come to be, and a process that becomes another program."""
+import os
+
+import pytest
+
+import harness
+from harness import Frame, time_in
+
+pytestmark = pytest.mark.alone
+
+
+def by_process(stacks):
+    """{pid: stacks}, from an export with --processes."""
+    found = {}
+    for stack, value in stacks.items():
+        label = stack[0].name
+        assert label.startswith("process:"), stack
+        found.setdefault(int(label.removeprefix("process:").split()[0]), {})[stack] = value
+    return found
+
+
+@pytest.mark.parametrize("mode", ["fork", "fork-exec", "subprocess", "spawn"])
+def test_children_are_followed(cairn, interpreter, mode):
+    seconds = 0.8
+    file, ended = cairn.record(interpreter, "children.py", mode, seconds)
+    facts = ended.last_json()
+    processes = by_process(cairn.collapsed(file, "--processes"))
+    taken_us = ended.taken_s * 1e6
+    assert time_in(processes[facts["parent"]], "parent_work") > 0.7 * seconds * 1e6 - taken_us
+    for child in facts["children"]:
+        assert child in processes, f"the child {child} was not seen"
+        # Its first tenths may be gone before it is found and read, never the greater part.
+        assert time_in(processes[child], "child_work") > 0.6 * seconds * 1e6 - taken_us
+        assert time_in(processes[child], "parent_work") == 0
+
+
+def test_children_of_a_shell_are_followed(cairn, interpreter, folder):
+    command = interpreter.command("busy.py", 0.7)
+    words = " ".join(f"'{word}'" for word in command)
+    out = folder / "out.cairn"
+    ended = cairn("run", "-o", out, "sh", "-c", f"{words} & {words}; wait").expect()
+    processes = by_process(cairn.collapsed(out, "--processes"))
+    least_us = 200_000 - ended.taken_s * 1e6
+    assert sum(time_in(stacks, "heavy") > least_us for stacks in processes.values()) >= 2
+    assert sum(time_in(stacks, "heavy") > 0 for stacks in processes.values()) == 2
+
+
+def test_exec_midway_keeps_both_programs(cairn, interpreter):
+    seconds = 0.8
+    file, ended = cairn.record(interpreter, "exec_midway.py", seconds)
+    stacks = cairn.collapsed(file)
+    before, after = time_in(stacks, "before_exec"), time_in(stacks, "after_exec")
+    least_us = 0.6 * seconds * 1e6 - ended.taken_s * 1e6
+    assert before > least_us and after > least_us
+    assert not any(
+        {"before_exec", "after_exec"} <= {frame.name for frame in stack} for stack in stacks
+    )
+
+
+def test_time_before_python_is_there_is_counted(cairn, interpreter, folder):
+    words = " ".join(f"'{word}'" for word in interpreter.command("busy.py", 0.5))
+    out = folder / "out.cairn"
+    ended = cairn("run", "-o", out, "sh", "-c", f"sleep 0.4; exec {words}").expect()
+    stacks = cairn.collapsed(out)
+    outside = sum(v for stack, v in stacks.items() if Frame("[not python]") in stack)
+    assert outside > 250_000, "the shell's time is [not python], it is not dropped"
+    assert time_in(stacks, "heavy") > 200_000 - ended.taken_s * 1e6
+
+
+def test_a_process_that_is_not_wanted_can_be_left_out(cairn, python):
+    file, ended = cairn.record(python, "children.py", "fork", 0.6)
+    facts = ended.last_json()
+    only = cairn.collapsed(file, "--process", str(facts["parent"]))
+    assert time_in(only, "parent_work") > 300_000 and time_in(only, "child_work") == 0
+
+
+def test_no_children_leaves_them_alone(cairn, python):
+    file, ended = cairn.record(python, "children.py", "fork", 0.5, options=["--no-children"])
+    processes = by_process(cairn.collapsed(file, "--processes"))
+    assert set(processes) == {ended.last_json()["parent"]}
+
+
+def test_children_are_followed_without_root(cairn, folder):
+    """The recording says by which way they were found; both ways find them."""
+    if os.geteuid() != 0:
+        pytest.skip("needs root, to be somebody else")
+    system = "/usr/bin/python3"
+    if (harness.version_of(system) or (0,))[:2] not in harness.SUPPORTED:
+        pytest.skip(f"{system} is not a supported CPython that everybody may read")
+    folder.chmod(0o777)
+    for source in (cairn.binary, harness.TARGETS / "children.py"):
+        copy = folder / source.name
+        copy.write_bytes(source.read_bytes())
+        copy.chmod(0o755)
+    nobody = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"]
+    program = [system, "children.py", "fork-exec", "0.8"]
+    run = [*nobody, folder / cairn.binary.name, "run", "-o", "x.cairn", *program]
+    ended = harness.execute(run, cwd=folder, env=cairn.environment(HOME=str(folder))).expect()
+    processes = by_process(cairn.collapsed(folder / "x.cairn", "--processes"))
+    for child in ended.last_json()["children"]:
+        assert time_in(processes.get(child, {}), "child_work") > 400_000

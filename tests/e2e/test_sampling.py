@@ -1,0 +1,222 @@
+"""What the samples say, on every interpreter: stacks, lines, names, threads, states, quality."""
+import sys
+
+import pytest
+
+import harness
+from harness import TORN, TRUNCATED, Frame, time_in, unescaped
+
+pytestmark = pytest.mark.alone
+
+
+def line_of(script, text):
+    lines = (harness.TARGETS / script).read_text().splitlines()
+    return 1 + next(i for i, line in enumerate(lines) if line.strip() == text)
+
+
+def has_frame(stack, name):
+    return any(frame.name == name for frame in stack)
+
+
+def spun(stacks, interpreter, script, name):
+    return time_in(stacks, name, interpreter.path(script))
+
+
+def test_functions_files_and_lines(cairn, interpreter):
+    file, ended = cairn.record(interpreter, "lines.py", 1.0)
+    truth = {int(line): s for line, s in ended.last_json()["line_s"].items()}
+    path = interpreter.path("lines.py")
+    seen = {}
+    for stack, value in cairn.collapsed(file).items():
+        for caller, callee in zip(stack, stack[1:]):
+            if (caller.name, callee.name) == ("three_lines", "spin"):
+                assert caller.file == path
+                seen[caller.line] = seen.get(caller.line, 0) + value
+    assert set(seen) == set(truth)
+    for line, seconds in truth.items():
+        near_s = 0.12 + ended.taken_s
+        assert abs(seen[line] / 1e6 - seconds) < near_s, (line, seen, truth)
+
+
+def test_lines_first_and_none(cairn, python):
+    file, _ = cairn.record(python, "busy.py", 0.5)
+    definition = line_of("busy.py", "def heavy(until):")
+    heavy = {f for s in cairn.collapsed(file) for f in s if f.name == "heavy"}
+    assert {f.line for f in heavy} <= {definition + 1, definition + 2}
+    first = {f for s in cairn.collapsed(file, "--lines", "first") for f in s}
+    assert {f.line for f in first if f.name == "heavy"} == {definition}
+    none = cairn("export", "-f", "collapsed", "--lines", "none", file).expect().text
+    assert f"heavy ({python.path('busy.py')})" in none
+
+
+def test_recursion_of_every_depth(cairn, interpreter):
+    file, ended = cairn.record(interpreter, "recursion.py", 0.25)
+    seen = {}
+    for stack, value in cairn.collapsed(file).items():
+        if stack[-1].name == "bottom":
+            depth = sum(frame.name == "down" for frame in stack)
+            seen[depth] = seen.get(depth, 0) + value
+    told = ended.last_json()["bottom_s"]
+    assert set(seen) == {int(depth) for depth in told}, "no depth that never was"
+    for depth, seconds in told.items():
+        assert abs(seen[int(depth)] / 1e6 - seconds) < 0.1 + ended.taken_s
+    rows = {r["name"]: r for r in cairn.report(file, "--limit", "1000")["rows"]}
+    assert rows["down"]["total_share"] <= 1, "recursion counts once in total"
+
+
+def test_deep_stacks_are_whole(cairn, interpreter):
+    file, _ = cairn.record(interpreter, "deep.py", 0.6)
+    stacks = cairn.collapsed(file)
+    path = interpreter.path("deep.py")
+    spinning = {s: v for s, v in stacks.items() if has_frame(s, "spin")}
+    assert sum(spinning.values()) > 400_000
+    for stack in spinning:
+        if TORN in stack:
+            continue
+        names = [frame.name for frame in stack if frame.file == path]
+        assert names == ["<module>", "main"] + ["level"] * 200 + ["spin"][: len(names) - 202]
+        assert TRUNCATED not in stack
+
+
+def test_hard_names(cairn, interpreter):
+    file, ended = cairn.record(interpreter, "names.py", 1.5)
+    facts = ended.last_json()
+    text = cairn("export", "-f", "collapsed", "--threads", file).expect().text
+    assert all(ord(c) >= 32 or c == "\n" for c in text)
+    stacks = harness.parse_collapsed(text)
+    seen, threads = {}, set()
+    for stack, value in stacks.items():
+        threads.add(unescaped(stack[0].name))
+        for frame in stack:
+            if unescaped(frame.file) == facts["file"]:
+                name = unescaped(frame.name)
+                seen[name] = seen.get(name, 0) + value
+    assert set(seen) == set(facts["functions"])
+    near_us = 100_000 + ended.taken_s * 1e6
+    assert all(abs(value - 300_000) < near_us for value in seen.values()), seen
+    assert f"thread:{facts['thread']}" in threads
+    rows = cairn.report(file, "--limit", "1000")["rows"]
+    assert set(facts["functions"]) <= {row["name"] for row in rows}
+    assert facts["file"] in {row["file"] for row in rows}
+
+
+def test_states_of_threads_are_told_apart(cairn, interpreter):
+    file, ended = cairn.record(interpreter, "states.py", 1.5)
+    for thread, facts in ended.last_json().items():
+        rows = cairn.report(file, "--by", "state", "--thread", thread, "--idle")["rows"]
+        share = {row["name"]: row["self_share"] for row in rows}
+        assert abs(sum(share.values()) - 1) < 1e-6, "states sum to 100 %"
+        if thread == "busy":
+            assert share.get("blocked", 0) < 0.05 + ended.taken_s / 1.5, (thread, share)
+        else:
+            assert share["blocked"] > 0.95 - ended.taken_s / 1.5, (thread, share)
+        stacks = cairn.collapsed(file, "--thread", thread)
+        near_s = 0.15 + ended.taken_s
+        assert abs(sum(stacks.values()) / 1e6 - facts["wall_s"]) < near_s, thread
+
+
+def test_cpu_metric_is_exact(cairn, interpreter):
+    file, ended = cairn.record(interpreter, "states.py", 1.0)
+    for thread, facts in ended.last_json().items():
+        stacks = cairn.collapsed(file, "--metric", "cpu", "--thread", thread)
+        assert abs(sum(stacks.values()) / 1e6 - facts["cpu_s"]) < 0.02 + 0.02 * facts["cpu_s"]
+
+
+def test_sixty_four_idle_threads(cairn, interpreter):
+    file, ended = cairn.record(interpreter, "idle_threads.py", 1.0)
+    stacks = cairn.collapsed(file, "--threads")
+    threads = {stack[0].name for stack in stacks}
+    assert {f"thread:idle-{i}" for i in range(64)} <= threads
+    near_s = 0.15 + ended.taken_s
+    assert abs(spun(stacks, interpreter, "idle_threads.py", "spin") / 1e6 - 1.0) < near_s
+    waiting = spun(stacks, interpreter, "idle_threads.py", "wait_for_the_end")
+    assert abs(waiting / 64e6 - 1.0) < 0.2 + ended.taken_s
+    assert cairn.report(file)["quality"]["torn_share"] < 0.01
+
+
+def test_threads_that_live_two_milliseconds(cairn, interpreter):
+    file, ended = cairn.record(interpreter, "thread_churn.py", 1.5)
+    truth = ended.last_json()
+    stacks = cairn.collapsed(file)
+    # A life is as long as two ticks; what came before the first of them is its stack's, too.
+    lived_s = spun(stacks, interpreter, "thread_churn.py", "brief_life") / 1e6
+    assert lived_s > 0.8 * truth["brief_s"] - ended.taken_s
+    assert cairn.report(file)["quality"]["torn_share"] < 0.05
+
+
+def test_asyncio_tasks(cairn, interpreter):
+    file, ended = cairn.record(interpreter, "asyncio_pair.py", 1.2)
+    facts = ended.last_json()
+    stacks = cairn.collapsed(file)
+    computing = spun(stacks, interpreter, "asyncio_pair.py", "compute") / 1e6
+    assert abs(computing - facts["compute_s"]) < 0.15 + ended.taken_s
+    path = interpreter.path("asyncio_pair.py")
+    for stack in stacks:
+        own = [frame.name for frame in stack if frame.file == path]
+        if "compute" in own:
+            assert own[own.index("compute") - 1] == "worker"
+
+
+def test_a_program_under_a_tracer(cairn, interpreter):
+    """Its tracer is called before a frame runs, and from instructions that otherwise call nothing."""
+    file, ended = cairn.record(interpreter, "traced.py", 1.2)
+    stacks = cairn.collapsed(file, "--unit", "samples")
+    path = interpreter.path("traced.py")
+    wrong = harness.impossible_stacks(stacks, ended.last_json()["legal"], path)
+    assert not wrong
+    assert time_in(stacks, "note", path) > 0.5 * sum(stacks.values())
+    seen = {(a.name, b.name) for s in stacks for a, b in zip(s, s[1:])}
+    assert {(name, "tracer") for name in ("work", "inner", "items", "drain")} <= seen
+    assert cairn.report(file)["quality"]["torn_share"] < 0.03
+
+
+GREENLETS = {
+    "greenlets.py": {"left_leaf", "right_leaf"},
+    "gevents.py": {"first", "second", "third", "pause"},
+}
+
+
+@pytest.mark.parametrize("script", GREENLETS)
+def test_greenlets(cairn, script):
+    # Of the tests' own environment, which tests/requirements.txt gives a greenlet.
+    version = harness.version_of(sys.executable)
+    interpreter = harness.Interpreter("own", version, sys.executable)
+    file, ended = cairn.record(interpreter, script, 1.2)
+    legal = {tuple(pair) for pair in ended.last_json()["legal"]}
+    path = interpreter.path(script)
+    stacks = cairn.collapsed(file, "--unit", "samples")
+    for stack in stacks:
+        own = [frame.name for frame in stack if frame.file == path]
+        assert all(pair in legal for pair in zip(own, own[1:])), stack
+    for name in GREENLETS[script]:
+        assert time_in(stacks, name) > 50, name
+    assert cairn.report(file)["quality"]["torn_share"] <= 0.02
+
+
+QUALITY = {
+    "ticks", "samples", "torn", "truncated", "unreadable", "missed", "reread", "torn_share",
+    "own_cpu_s", "bytes",
+}  # fmt: skip
+
+
+def test_quality_agrees_with_the_export_and_the_file(cairn, interpreter):
+    file, ended = cairn.record(interpreter, "flutter.py", 0.8)
+    quality = cairn.report(file)["quality"]
+    assert QUALITY <= set(quality)
+    samples = cairn.collapsed(file, "--unit", "samples")
+    assert sum(samples.values()) == quality["samples"]
+    assert sum(v for stack, v in samples.items() if TORN in stack) == quality["torn"]
+    assert sum(v for stack, v in samples.items() if TRUNCATED in stack) == quality["truncated"]
+    assert quality["bytes"] == file.stat().st_size
+    assert 0 < quality["own_cpu_s"] < 5
+    assert abs(quality["torn_share"] - quality["torn"] / quality["samples"]) < 1e-6
+    assert quality["ticks"] > 375 * max(0.1, 0.8 - ended.taken_s)
+
+
+def test_wall_time_of_the_process_is_all_there(cairn, interpreter):
+    file, ended = cairn.record(interpreter, "busy.py", 1.0)
+    stacks = cairn.collapsed(file)
+    wall = sum(stacks.values()) / 1e6
+    wall_s = ended.last_json()["wall_s"]
+    assert wall_s * 0.97 - ended.taken_s < wall < wall_s + 1.0 + ended.taken_s
+    assert Frame("[unknown]") not in {f for stack in stacks for f in stack}

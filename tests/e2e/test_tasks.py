@@ -1,0 +1,129 @@
+"""asyncio tasks: who ran, and at which line the others waited, against what they say themselves."""
+import os
+import re
+
+import pytest
+
+import harness
+import test_json
+
+pytestmark = pytest.mark.alone
+
+SECONDS = 4
+
+
+def marked(script):
+    """{name: line} of the lines of a target that are marked."""
+    text = (harness.TARGETS / script).read_text()
+    return {
+        name: number
+        for number, line in enumerate(text.splitlines(), 1)
+        for name in re.findall(r"# line: (\w+)", line)
+    }
+
+
+LINES = marked("tasks.py")
+
+
+def read_tasks(cairn, interpreter, *args, **more):
+    file, ended = cairn.record(interpreter, "tasks.py", SECONDS, *args, **more)
+    report = cairn.report(file)
+    tasks = {task["name"] or task["coroutine"]: task for task in report["tasks"]}
+    assert len(tasks) == len(report["tasks"])
+    return file, {**ended.last_json(), "taken_s": ended.taken_s}, tasks
+
+
+def at(interpreter, task, line):
+    """How long the task waited at the line of tests/targets/tasks.py that is called so."""
+    return sum(
+        place["waiting_s"]
+        for place in task["waits_at"]
+        if place["line"] == LINES[line] and place["file"] == interpreter.path("tasks.py")
+    )
+
+
+def check(interpreter, told, tasks, root="main"):
+    """A round every 10 ms; one that comes late on a busy machine moves as much from one line to
+    another, so what is asked for is a share of the run, not a count of rounds."""
+    room_s = 0.15 * SECONDS + told["taken_s"]
+    for name, fact in told["tasks"].items():
+        task = tasks[name]
+        assert abs(task["running_s"] - fact["running_s"]) < room_s, (name, task, fact)
+        for line, waited_s in fact["waiting_s"].items():
+            assert abs(at(interpreter, task, line) - waited_s) < room_s, (name, line, task, fact)
+        whole_s = task["running_s"] + task["waiting_s"]
+        assert SECONDS - room_s < whole_s < SECONDS + room_s, (name, task)
+    # Tasks without a name are one row: five that wait side by side.
+    assert tasks["nameless"]["name"] == ""
+    assert at(interpreter, tasks["nameless"], "nameless") > 5 * (SECONDS - room_s)
+    assert at(interpreter, tasks["iterates"], "generator") > SECONDS - room_s
+    group = "group" if interpreter.version >= (3, 11) else "together"
+    assert at(interpreter, tasks[root], group) > SECONDS - room_s
+
+
+@pytest.mark.timeout(60)
+def test_each_task_is_charged_to_the_line_it_awaits_at(cairn, interpreter):
+    file, told, tasks = read_tasks(cairn, interpreter)
+    assert told["loop"].startswith("asyncio")
+    check(interpreter, told, tasks)
+    test_json.check(cairn.report(file), "report", missing={"callers", "callees"})
+    text = cairn("report", "--by", "task", file).expect().text
+    row = re.search(r"^(\S+ \S+) +(\S+ \S+) +two_lines +two_lines\n(.*)\n(.*)$", text, re.MULTILINE)
+    # The longer one first: which that was is in the table that was checked above.
+    two = sorted(["long", "short"], key=lambda line: -at(interpreter, tasks["two_lines"], line))
+    assert row and row[3].rstrip().endswith(f"tasks.py:{LINES[two[0]]}"), text
+    assert row[4].rstrip().endswith(f"tasks.py:{LINES[two[1]]}"), text
+
+
+@pytest.mark.timeout(60)
+def test_tasks_of_uvloop_are_the_same(cairn, interpreter):
+    env = {"PYTHONPATH": os.environ.get("PYTHONPATH", "")}  # it may lie anywhere
+    probe = [*interpreter.command("tasks.py")[:-1], "-c", "import uvloop"]
+    if harness.execute(probe, env=cairn.environment(**env)).status:
+        pytest.skip("this Python has no uvloop")
+    _, told, tasks = read_tasks(cairn, interpreter, "uvloop", env=env)
+    assert told["loop"].startswith("uvloop")
+    root = "run.<locals>.wrapper" if interpreter.has_qualnames else "wrapper"
+    check(interpreter, told, tasks, root=root)
+
+
+@pytest.mark.timeout(60)
+def test_short_tasks_stand_where_they_can(cairn, interpreter):
+    """Chains change while they are read: what is told is legal, or says that it is torn."""
+    file, ended = cairn.record(interpreter, "tasks_churn.py", SECONDS)
+    report = cairn.report(file)
+    tasks = {task["coroutine"]: task for task in report["tasks"]}
+    legal = {}
+    for name, line in marked("tasks_churn.py").items():
+        legal.setdefault(name.split("_")[0], set()).add(line)
+    whole_s = torn_s = 0.0
+    for place in tasks["short"]["waits_at"]:
+        whole_s += place["waiting_s"]
+        if place["qualname"] == "[torn]":
+            torn_s += place["waiting_s"]
+        else:
+            assert place["qualname"] in ("short", "middle", "leaf"), place
+            assert place["line"] in legal[place["qualname"]], place
+    assert whole_s > SECONDS - ended.taken_s, tasks["short"]
+    assert torn_s < 0.5 * whole_s + ended.taken_s, tasks["short"]
+    assert set(tasks) <= {"main", "short", "sleeper"}
+    assert tasks["short"]["running_s"] > 0
+    asleep = tasks["sleeper"]
+    assert {p["qualname"] for p in asleep["waits_at"]} <= {"sleeper", "[torn]"}
+    assert asleep["waiting_s"] > 10 * (0.8 * SECONDS - ended.taken_s)
+
+
+@pytest.mark.timeout(60)
+def test_tasks_that_cannot_be_read_are_not_said_to_be_none(cairn, interpreter):
+    file, _ = cairn.record(interpreter, "tasks_in_python.py", 1)
+    assert cairn.report(file)["tasks"] is None
+    text = cairn("report", file).expect().text
+    assert re.search(r"asyncio tasks\nn/a: .* `_asyncio`", text), text
+
+
+@pytest.mark.timeout(60)
+def test_a_program_without_asyncio_has_no_tasks(cairn, interpreter):
+    file, _ = cairn.record(interpreter, "states.py", 1)
+    assert cairn.report(file)["tasks"] == []
+    assert "asyncio" not in cairn("report", file).expect().text
+    assert "asyncio tasks\nnone was seen\n" in cairn("report", "--by", "task", file).expect().text

@@ -1,0 +1,187 @@
+"""Trees of processes: each has a role, none is averaged with another, none is missed."""
+import importlib.util
+import os
+import socket
+import subprocess
+import sys
+import urllib.request
+
+import pytest
+
+import harness
+from harness import time_in
+
+pytestmark = pytest.mark.alone
+
+WORKERS = 4
+STEP_S = 0.1  # of trees.py: worker i takes (i + 1) of them
+
+
+def own_interpreter(module):
+    """The tests' own environment, which tests/requirements.txt gives the module."""
+    if importlib.util.find_spec(module) is None:
+        pytest.skip(f"{module} is not installed beside pytest (tests/requirements.txt names it)")
+    return harness.Interpreter("own", harness.version_of(sys.executable), sys.executable)
+
+
+def roles_of(report):
+    return {role["name"]: role for role in report["roles"]}
+
+
+def pids_by_role(cairn, file):
+    rows = cairn.report(file, "--by", "process", "--idle")["rows"]
+    return {row["role"]: row["pid"] for row in rows}
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn", "forkserver", "executor", "subprocess"])
+def test_workers_are_named_and_not_averaged(cairn, interpreter, method):
+    file, ended = cairn.record(interpreter, "trees.py", method, WORKERS)
+    facts = ended.last_json()
+    name = "trees" if method == "subprocess" else "worker"
+    report = cairn.report(file)
+    roles = roles_of(report)
+    if method == "subprocess":
+        name = "trees trees"  # the same program, started by itself
+    workers = roles[name]
+    assert workers["count"] == workers["sampled"] == WORKERS, report["roles"]
+    assert roles["trees"]["count"] == 1 and roles["trees"]["parent"] is None
+    assert workers["parent"] == ("forkserver" if method == "forkserver" else "trees")
+    assert ("forkserver" in roles) == (method == "forkserver")
+    assert ("resource_tracker" in roles) == (method in ("spawn", "forkserver"))
+
+    labels = pids_by_role(cairn, file)
+    found = {labels[f"{name} {i}"] for i in range(WORKERS)}
+    assert found == set(facts["children"])
+    assert labels["trees"] == facts["parent"]
+
+    # The least has one step to do and the most four; each has its own start-up besides.
+    cpu, wall = workers["cpu"], workers["wall"]
+    assert cpu["max_s"] - cpu["min_s"] > 1.5 * STEP_S
+    assert cpu["min_s"] <= cpu["median_s"] <= cpu["max_s"]
+    assert cpu["max_s"] > 3.2 * STEP_S
+    assert 0 < wall["min_s"] <= wall["median_s"] <= wall["max_s"] <= report["recording"]["wall_s"]
+    on_cpu = roles_of(cairn.report(file, "--metric", "cpu"))[name]
+    assert on_cpu["function"] == "work"
+
+    stacks = cairn.collapsed(file, "--process", workers["kind"], "--metric", "cpu")
+    alone = cairn.collapsed(file, "--process", f"{name} 0", "--processes", "--metric", "cpu")
+    least_s = 0.7 * sum(range(1, WORKERS + 1)) * STEP_S - ended.taken_s
+    assert time_in(stacks, "work") > least_s * 1e6
+    assert len({stack[0].name for stack in alone}) == 1
+
+
+def test_the_report_names_roles(cairn, python):
+    file, _ = cairn.record(python, "trees.py", "fork", WORKERS)
+    text = cairn("report", file).expect().text
+    section = text[text.index("\nprocesses ") :].split("\n\n")[0]
+    assert "  trees " in section and f"  worker 0–{WORKERS - 1} " in section, text
+    assert " % work (trees)" in section, text
+    by_process = cairn("report", "--by", "process", file).expect().text
+    assert "  worker 2  " in by_process
+
+
+def test_joblib(cairn, folder):
+    interpreter = own_interpreter("joblib")
+    file, ended = cairn.record(interpreter, "jobs.py", 3)
+    facts = ended.last_json()
+    roles, labels = roles_of(cairn.report(file)), pids_by_role(cairn, file)
+    assert roles["worker"]["count"] == 3 and "resource_tracker" in roles
+    workers = {pid for label, pid in labels.items() if label.startswith("worker ")}
+    assert set(facts["children"]) <= workers
+    assert roles["worker"]["function"] == "work"
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def wait_for_port(process, port):
+    """Returns when somebody listens, which the log of gunicorn says."""
+    while f"Listening at: http://127.0.0.1:{port}" not in harness.read_line(process):
+        pass
+
+
+def test_gunicorn(cairn, folder):
+    interpreter = own_interpreter("gunicorn")
+    port, file = free_port(), folder / "web.cairn"
+    server = [interpreter.executable, "-m", "gunicorn", "--chdir", harness.TARGETS, "--workers", "3",
+              "--log-file", "-", "--worker-tmp-dir", "/tmp", "--no-control-socket",
+              "--bind", f"127.0.0.1:{port}", "web_app:application"]
+    options = ["-o", file, "--report", folder / "report"]
+    run = cairn.spawn("run", *options, *server, stderr=subprocess.STDOUT)  # where the log goes
+    pids = set()
+    try:
+        wait_for_port(run, port)
+        for path in ["/"] * 12 + ["/stop"]:
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=30) as answer:
+                pids.add(int(answer.read()))
+    except BaseException:
+        harness.end_group(run)
+        raise
+    assert harness.finish(run).status == 0
+    roles, labels = roles_of(cairn.report(file)), pids_by_role(cairn, file)
+    assert roles["gunicorn"]["count"] == 1 and roles["worker"]["count"] == 3, roles
+    assert pids <= {pid for label, pid in labels.items() if label.startswith("worker ")}
+    assert roles["worker"]["function"] == "answer"
+
+
+def test_a_child_that_lives_fifty_milliseconds_is_seen(cairn, interpreter):
+    file, ended = cairn.record(interpreter, "trees.py", "brief", 20)
+    rows = cairn.report(file, "--by", "process", "--idle")["rows"]
+    missing = set(ended.last_json()["children"]) - {row["pid"] for row in rows}
+    # One that is there while nobody has a processor is over when somebody has.
+    assert len(missing) <= ended.taken_s // 0.04
+
+
+def test_children_are_found_without_records_of_forks(cairn, python, folder):
+    file = folder / "polled.cairn"
+    refuse = [sys.executable, harness.TARGETS / "refuse.py", "perf_event_open"]
+    run = [*refuse, cairn.binary, "run", "-o", file, *python.command("trees.py", "brief", 20)]
+    facts = harness.execute(run, **cairn.options({})).expect().last_json()
+    report = cairn.report(file, "--by", "process", "--idle")
+    assert report["recording"]["children"] == "poll"
+    seen = set(facts["children"]) & {row["pid"] for row in report["rows"]}
+    # Looked for every 10 ms: who does not get a processor for five of those misses one.
+    assert len(seen) >= 15
+    assert roles_of(report)["fork"]["count"] == len(seen)
+
+
+def test_children_that_are_over_at_once_are_counted(cairn, python):
+    file, ended = cairn.record(python, "trees.py", "blink", 50)
+    report = cairn.report(file)
+    if report["recording"]["children"] != "perf":
+        pytest.skip("the kernel gives no records of forks: what nobody saw cannot be counted")
+    seen = report["recording"]["processes"] - 1
+    assert seen + report["quality"]["unseen"] == len(ended.last_json()["children"])
+
+
+def test_a_daemon_is_followed(cairn, interpreter):
+    file, ended = cairn.record(interpreter, "trees.py", "daemon")
+    (daemon,) = ended.last_json()["children"]
+    stacks = cairn.collapsed(file, "--process", str(daemon), "--metric", "cpu")
+    assert time_in(stacks, "work") > (0.7 * 3 * STEP_S - ended.taken_s) * 1e6
+
+
+def test_a_pid_that_is_used_again_is_another_process(cairn, python):
+    if os.geteuid() != 0:
+        pytest.skip("needs root, to choose the next pid")
+    file, ended = cairn.record(python, "trees.py", "reuse")
+    (pid,) = ended.last_json()["children"]
+    rows = [row for row in cairn.report(file, "--by", "process", "--idle")["rows"]
+            if row["pid"] == pid]
+    stacks = cairn.collapsed(file, "--process", str(pid))
+    assert len(rows) >= 2, "both children have a row of their own"
+    least_us = 0.15e6 - ended.taken_s * 1e6
+    assert time_in(stacks, "first_work") > least_us
+    assert time_in(stacks, "second_work") > least_us
+
+
+def test_two_hundred_children_cost_little(cairn, python):
+    file, ended = cairn.record(python, "trees.py", "idle", 200)
+    report = cairn.report(file)
+    assert len(set(ended.last_json()["children"])) == 200
+    assert roles_of(report)["fork"]["sampled"] == 200
+    # 200 idle processes: what is paid is their discovery. Half a core it was, before.
+    assert report["quality"]["own_cpu_s"] < 0.35 * report["recording"]["wall_s"]

@@ -1,0 +1,42 @@
+"""Threads that live one millisecond each, one at a time, all the while.
+
+    brief.py [SECONDS]
+
+Prints how many there were, the wall time from the first to the last line of each, summed, and
+their processor time as the kernel has it at the last line.
+"""
+import json
+import sys
+import threading
+import time
+
+LIFE_S = 0.001
+lived_s, cpu_s = [], []
+
+
+def brief_life():
+    start = time.perf_counter()
+    while time.perf_counter() - start < LIFE_S:
+        pass
+    cpu_s.append(time.thread_time())
+    lived_s.append(time.perf_counter() - start)
+
+
+def main():
+    until = time.perf_counter() + (float(sys.argv[1]) if len(sys.argv) > 1 else 2.0)
+    start = time.perf_counter()
+    while time.perf_counter() < until:
+        thread = threading.Thread(target=brief_life)
+        thread.start()
+        thread.join()
+    facts = {
+        "threads": len(lived_s),
+        "lived_s": sum(lived_s),
+        "brief_cpu_s": sum(cpu_s),
+        "wall_s": time.perf_counter() - start,
+    }
+    print(json.dumps(facts))
+
+
+if __name__ == "__main__":
+    main()

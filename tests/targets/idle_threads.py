@@ -1,0 +1,37 @@
+"""64 threads that wait for an event, beside a main thread that is busy.
+
+    idle_threads.py [SECONDS]
+"""
+import json
+import sys
+import threading
+import time
+
+THREADS = 64
+over = threading.Event()
+
+
+def wait_for_the_end():
+    over.wait()
+
+
+def spin(seconds):
+    start = time.perf_counter()
+    while time.perf_counter() - start < seconds:
+        pass
+    return time.perf_counter() - start
+
+
+def main():
+    threads = [threading.Thread(target=wait_for_the_end, name=f"idle-{i}") for i in range(THREADS)]
+    for thread in threads:
+        thread.start()
+    spent = spin(float(sys.argv[1]) if len(sys.argv) > 1 else 2.0)
+    over.set()
+    for thread in threads:
+        thread.join()
+    print(json.dumps({"threads": THREADS, "spin_s": spent}))
+
+
+if __name__ == "__main__":
+    main()

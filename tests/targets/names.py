@@ -1,0 +1,45 @@
+"""Functions, a file and a thread whose names are hard on whoever prints them.
+
+    names.py [SECONDS]
+
+Prints the names as they are: `functions` are the qualified names, `file` the file name of the
+code that is busy there, `thread` the thread.
+"""
+import json
+import sys
+import threading
+import time
+
+FILE = "odd;dir/größe λ\n<b>&\"quoted\".py"
+THREAD = "fädchen;1"
+FUNCTIONS = ["größe_λ", "semi;colon", "new\nline", "quote\"<tag>&amp;", "空"]
+SOURCE = """
+def spin(until, clock):
+    while clock() < until:
+        pass
+"""
+
+
+def named(name):
+    """`spin` under another name and from another file."""
+    scope = {}
+    # The module itself, which runs for some microseconds, is of this file: it has no odd name.
+    exec(compile(SOURCE, FILE, "exec").replace(co_filename=__file__), scope)
+    function = scope["spin"]
+    names = {"co_name": name}
+    if hasattr(function.__code__, "co_qualname"):
+        names["co_qualname"] = name
+    function.__code__ = function.__code__.replace(**names)
+    return function
+
+
+def main():
+    seconds = float(sys.argv[1]) if len(sys.argv) > 1 else 1.5
+    for name in FUNCTIONS:
+        named(name)(time.perf_counter() + seconds / len(FUNCTIONS), time.perf_counter)
+    print(json.dumps({"functions": FUNCTIONS, "file": FILE, "thread": THREAD}))
+
+
+thread = threading.Thread(target=main, name=THREAD)
+thread.start()
+thread.join()

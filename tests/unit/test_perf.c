@@ -1,0 +1,165 @@
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "clock.h"
+#include "err.h"
+#include "perf.h"
+#include "procfs.h"
+
+static uint64_t thread_cpu_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static void test_the_clock_agrees_with_the_threads_own(void **state)
+{
+    struct cairn_perf_clock clock = {0};
+    uint64_t start_ns, own_ns, seen_ns;
+    int code = cairn_perf_clock_open(&clock, (pid_t)syscall(SYS_gettid));
+
+    (void)state;
+    if (code == -CAIRN_EPERM || code == -CAIRN_EUNSUPPORTED) {
+        print_message("perf_event_open is refused here: the clock is not tested\n");
+        skip();
+    }
+    assert_int_equal(code, 0);
+    start_ns = thread_cpu_ns();
+    while (thread_cpu_ns() - start_ns < 100000000u)
+        ;
+    own_ns = thread_cpu_ns() - start_ns;
+    assert_int_equal(cairn_perf_clock_read(&clock, &seen_ns), 0);
+    /* The kernel keeps two books; they agree to a percent or the clock is not one. */
+    assert_in_range(seen_ns, own_ns - own_ns / 50, own_ns + own_ns / 10);
+    cairn_perf_clock_close(&clock);
+    cairn_perf_clock_close(&clock);
+}
+
+/* A child that sleeps, then runs for a moment, then says so, then sleeps. */
+static void test_the_page_moves_when_a_thread_is_put_on_a_processor(void **state)
+{
+    struct cairn_perf_clock clock = {0};
+    int go[2], done[2];
+    uint64_t before_ns, after_ns;
+    char byte = 0;
+    pid_t pid;
+    int code;
+
+    (void)state;
+    assert_int_equal(pipe2(go, O_CLOEXEC), 0);
+    assert_int_equal(pipe2(done, O_CLOEXEC), 0);
+    pid = fork();
+    if (pid == 0) {
+        uint64_t start_ns;
+
+        close(go[1]);
+        if (read(go[0], &byte, 1) != 1)
+            _exit(1);
+        start_ns = thread_cpu_ns();
+        while (thread_cpu_ns() - start_ns < 2000000u)
+            ;
+        if (write(done[1], &byte, 1) != 1)
+            _exit(1);
+        (void)!read(go[0], &byte, 1);
+        _exit(0);
+    }
+    close(go[0]);
+    code = cairn_perf_clock_open(&clock, pid);
+    if (code == 0) {
+        struct cairn_proc_stat stat = {0};
+
+        while (stat.state != 'S') /* at rest in its read; the alarm bounds this */
+            assert_int_equal(cairn_proc_stat(pid, 0, &stat), 0);
+        cairn_perf_clock_moved(&clock);
+        assert_false(cairn_perf_clock_moved(&clock));
+        cairn_perf_clock_read(&clock, &before_ns);
+        assert_int_equal(write(go[1], &byte, 1), 1);
+        assert_int_equal(read(done[0], &byte, 1), 1);
+        assert_true(cairn_perf_clock_moved(&clock));
+        assert_int_equal(cairn_perf_clock_read(&clock, &after_ns), 0);
+        assert_true(after_ns - before_ns >= 1900000u);
+    }
+    close(go[1]);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    close(done[0]);
+    close(done[1]);
+    cairn_perf_clock_close(&clock);
+    if (code < 0)
+        skip();
+}
+
+static void test_forks_execs_and_exits_of_a_tree_are_told(void **state)
+{
+    struct cairn_perf_watch *watch;
+    struct cairn_perf_event event;
+    unsigned forks = 0, execs = 0, exits = 0;
+    int hold[2], code;
+    char byte;
+    pid_t pid;
+
+    (void)state;
+    assert_int_equal(pipe2(hold, O_CLOEXEC), 0);
+    pid = fork();
+    if (pid == 0) {
+        close(hold[1]);
+        (void)!read(hold[0], &byte, 1);
+        execl("/bin/sh", "sh", "-c", "(/bin/true; /bin/true; :)", (char *)NULL);
+        _exit(1);
+    }
+    close(hold[0]);
+    code = cairn_perf_watch_open(pid, &watch);
+    close(hold[1]);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    if (code == -CAIRN_EPERM || code == -CAIRN_EUNSUPPORTED || code == -CAIRN_ELIMIT)
+        skip();
+    assert_int_equal(code, 0);
+    while (cairn_perf_watch_next(watch, &event)) {
+        forks += event.kind == CAIRN_PERF_FORK && event.pid != event.ppid;
+        execs += event.kind == CAIRN_PERF_EXEC;
+        exits += event.kind == CAIRN_PERF_EXIT;
+        assert_true(event.time_ns > 0 && event.time_ns <= cairn_clock_mono_ns());
+    }
+    /* The shell, its subshell if it makes one, and two programs. */
+    assert_in_range(forks, 2, 3);
+    assert_int_equal(execs, 3);
+    assert_int_equal(exits, forks + 1);
+    cairn_perf_watch_free(watch);
+}
+
+static void test_a_thread_that_is_gone_is_said_to_be_gone(void **state)
+{
+    struct cairn_perf_clock clock = {0};
+    pid_t pid = fork();
+
+    (void)state;
+    if (pid == 0)
+        _exit(0);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    assert_true(cairn_perf_clock_open(&clock, pid) < 0);
+    assert_null((const void *)(uintptr_t)clock.page);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_the_clock_agrees_with_the_threads_own),
+        cmocka_unit_test(test_the_page_moves_when_a_thread_is_put_on_a_processor),
+        cmocka_unit_test(test_forks_execs_and_exits_of_a_tree_are_told),
+        cmocka_unit_test(test_a_thread_that_is_gone_is_said_to_be_gone),
+    };
+
+    alarm(30);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

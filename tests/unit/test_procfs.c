@@ -1,0 +1,175 @@
+#include <fcntl.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "err.h"
+#include "procfs.h"
+
+static void test_a_name_may_hold_brackets_and_spaces(void **state)
+{
+    struct cairn_proc_stat stat;
+
+    (void)state;
+    prctl(PR_SET_NAME, "a) R 1 (b c");
+    assert_int_equal(cairn_proc_stat(getpid(), 0, &stat), 0);
+    assert_string_equal(stat.comm, "a) R 1 (b c");
+    assert_int_equal(stat.state, 'R');
+    assert_int_equal(stat.ppid, getppid());
+    assert_true(stat.start_ns > 0);
+    prctl(PR_SET_NAME, "test_procfs");
+}
+
+static void test_a_process_that_is_gone_is_said_to_be_gone(void **state)
+{
+    struct cairn_pids pids = {0};
+    struct cairn_proc_stat stat = {.ppid = 77};
+    struct cairn_buf text;
+    pid_t pid = fork(), ns_tid = 77;
+    uint64_t bytes = 77;
+
+    (void)state;
+    if (pid == 0)
+        _exit(0);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    cairn_buf_init(&text, 4096);
+    assert_int_equal(cairn_proc_stat(pid, 0, &stat), -CAIRN_EGONE);
+    assert_int_equal(stat.ppid, 77);
+    assert_int_equal(cairn_proc_threads(pid, &pids), -CAIRN_EGONE);
+    assert_int_equal(cairn_proc_children(pid, &pids), -CAIRN_EGONE);
+    assert_int_equal(cairn_proc_ns_tid(pid, 0, &ns_tid), -CAIRN_EGONE);
+    assert_int_equal(ns_tid, 77);
+    assert_int_equal(cairn_proc_cmdline(pid, &text), -CAIRN_EGONE);
+    assert_int_equal(cairn_proc_exe(pid, &text), -CAIRN_EGONE);
+    assert_int_equal(cairn_proc_peak_bytes(pid, &bytes), -CAIRN_EGONE);
+    assert_int_equal(cairn_proc_schedstat_open(pid, pid), -CAIRN_EGONE);
+    cairn_vec_release(&pids);
+    cairn_buf_release(&text);
+}
+
+static void test_children_and_threads_are_listed(void **state)
+{
+    struct cairn_pids pids = {0};
+    int hold[2];
+    pid_t pid, ns_tid;
+    char byte;
+
+    (void)state;
+    assert_int_equal(pipe2(hold, O_CLOEXEC), 0);
+    pid = fork();
+    if (pid == 0) {
+        close(hold[1]);
+        (void)!read(hold[0], &byte, 1);
+        _exit(0);
+    }
+    close(hold[0]);
+    assert_int_equal(cairn_proc_children(getpid(), &pids), 0);
+    assert_int_equal(pids.count, 1);
+    assert_int_equal(pids.items[0], pid);
+    assert_int_equal(cairn_proc_threads(pid, &pids), 0);
+    assert_int_equal(pids.count, 1);
+    assert_int_equal(pids.items[0], pid);
+    assert_int_equal(cairn_proc_ns_tid(pid, pid, &ns_tid), 0);
+    assert_true(ns_tid > 0);
+    close(hold[1]);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    cairn_vec_release(&pids);
+}
+
+static void test_schedstat_counts_the_time_a_thread_used(void **state)
+{
+    struct timespec now;
+    uint64_t before_ns, after_ns, runq_ns, used_ns;
+    int fd = cairn_proc_schedstat_open(getpid(), (pid_t)syscall(SYS_gettid));
+
+    (void)state;
+    assert_true(fd >= 0);
+    assert_int_equal(cairn_proc_schedstat_read(fd, &before_ns, &runq_ns), 0);
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    used_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+    while ((uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec < used_ns + 50000000u)
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    sched_yield(); /* the books are closed at a switch or a tick */
+    assert_int_equal(cairn_proc_schedstat_read(fd, &after_ns, &runq_ns), 0);
+    assert_true(after_ns - before_ns > 30000000u);
+    close(fd);
+}
+
+/* A child that says over a pipe that it is there, having turned into `cat` when `execs`. */
+static pid_t start_child(bool execs, int *ret_in, int *ret_out)
+{
+    int in[2], out[2];
+    char byte = 'x';
+    pid_t pid;
+
+    assert_int_equal(pipe(in), 0);
+    assert_int_equal(pipe(out), 0);
+    pid = fork();
+    if (pid == 0) {
+        dup2(in[0], 0);
+        dup2(out[1], 1);
+        close(in[1]);
+        if (execs)
+            execlp("cat", "cat", (char *)NULL);
+        while (read(0, &byte, 1) == 1)
+            if (write(1, &byte, 1) != 1)
+                _exit(1);
+        _exit(0);
+    }
+    close(in[0]);
+    close(out[1]);
+    assert_int_equal(write(in[1], &byte, 1), 1);
+    assert_int_equal(read(out[0], &byte, 1), 1);
+    *ret_in = in[1];
+    *ret_out = out[0];
+    return pid;
+}
+
+static void test_the_start_of_the_stack_tells_a_copy_from_a_program(void **state)
+{
+    struct cairn_proc_stat self, child;
+
+    (void)state;
+    assert_int_equal(cairn_proc_stat(getpid(), 0, &self), 0);
+    assert_true(self.start_stack != 0);
+    for (int execs = 0; execs < 2; execs++) {
+        int in, out;
+        pid_t pid = start_child(execs, &in, &out);
+
+        assert_int_equal(cairn_proc_stat(pid, 0, &child), 0);
+        if (child.start_stack == 0) {
+            print_message("# skip: the kernel hides the stack of a child\n");
+            close(in);
+            skip();
+        }
+        assert_int_equal(child.start_stack == self.start_stack, !execs);
+        close(in);
+        assert_int_equal(waitpid(pid, NULL, 0), pid);
+        close(out);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_name_may_hold_brackets_and_spaces),
+        cmocka_unit_test(test_a_process_that_is_gone_is_said_to_be_gone),
+        cmocka_unit_test(test_children_and_threads_are_listed),
+        cmocka_unit_test(test_the_start_of_the_stack_tells_a_copy_from_a_program),
+        cmocka_unit_test(test_schedstat_counts_the_time_a_thread_used),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

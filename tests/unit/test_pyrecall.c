@@ -1,0 +1,225 @@
+/* Generators that had yielded before they were copied: put back where they were, or not at all. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "pynotes.h"
+#include "pyrecall.h"
+
+enum code { MAIN, DRIVE, PULL, PONG, PING, SMALL, CODES };
+
+#define START(code) (UINT64_C(0x10000) * ((code) + 1)) /* of its instructions */
+#define PLACE 40                                       /* where each calls the next one */
+#define UNITS 64
+#define EXECUTING 0
+#define SUSPENDED (-1)
+
+struct fixture {
+    struct cairn_pycode_entry entries[CODES];
+    struct cairn_pycodes codes;
+    struct cairn_pylayout layout;
+    struct cairn_pytable table;
+    struct cairn_pyimage image;
+    struct cairn_pycontext ctx;
+    struct cairn_pykept kept;
+};
+
+static int set_up(void **state)
+{
+    static struct fixture f;
+
+    memset(&f, 0, sizeof(f));
+    memset(&f.layout, 0xff, sizeof(f.layout)); /* no field is there */
+    f.table.executing = EXECUTING;
+    assert_int_equal(cairn_pycodes_init(&f.codes, NULL, &f.layout, &f.table, NULL), 0);
+    assert_int_equal(cairn_vec_reserve(&f.codes.entries, CODES, CODES), 0);
+    for (uint32_t i = 0; i < CODES; i++) {
+        f.entries[i] = (struct cairn_pycode_entry){
+            .code = {.address = START(i) + 8, .number = i}, .start = START(i), .unit_count = UNITS};
+        f.codes.entries.items[i] = &f.entries[i];
+        assert_int_equal(cairn_map_put(&f.codes.by_address, START(i) + 8, 0, i), 0);
+    }
+    f.codes.entries.count = CODES;
+    f.image = (struct cairn_pyimage){.layout = &f.layout, .table = &f.table};
+    f.ctx = (struct cairn_pycontext){.layout = &f.layout, .table = &f.table, .codes = &f.codes};
+    cairn_map_init(&f.ctx.calls, 1000);
+    assert_int_equal(cairn_vec_reserve(&f.ctx.walk, CODES, CODES), 0);
+    *state = &f;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct fixture *f = *state;
+
+    cairn_pycodes_release(&f->codes);
+    cairn_map_release(&f->ctx.calls);
+    cairn_vec_release(&f->ctx.walk);
+    cairn_vec_release(&f->ctx.inner);
+    cairn_vec_release(&f->kept.raws);
+    return 0;
+}
+
+static struct cairn_pyraw frame(struct fixture *f, enum code code, uint32_t place)
+{
+    return (struct cairn_pyraw){
+        .address = 0x1000 + 0x100 * code,
+        .code = START(code) + 8,
+        .instr = START(code) + place,
+        .chunk = code == PONG || code == PING ? -1 : 0,
+        .generator = code == PONG || code == PING,
+        .state = EXECUTING,
+        .entry = &f->entries[code],
+    };
+}
+
+/* The stack that was read; each frame but the last stands at its call. */
+static void read_stack(struct fixture *f, size_t count, const enum code *codes)
+{
+    assert_int_equal(cairn_vec_reserve(&f->kept.raws, count, CODES), 0);
+    for (size_t i = 0; i < count; i++)
+        f->kept.raws.items[i] = frame(f, codes[i], i + 1 < count ? PLACE : 10);
+    f->kept.raws.count = count;
+}
+
+#define READ(f, ...)                                                                               \
+    read_stack(f, sizeof((enum code[]){__VA_ARGS__}) / sizeof(enum code),                          \
+               (enum code[]){__VA_ARGS__})
+
+/* Seen in time, often enough to be relied on. */
+static void learn(struct fixture *f)
+{
+    READ(f, MAIN, DRIVE, PONG, PING, SMALL);
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(cairn_pyrecall_note(&f->ctx, &f->kept), 0);
+}
+
+/* The walk came to these frames, innermost first, and then to no caller. */
+static void lose(struct fixture *f, size_t count, const enum code *codes)
+{
+    for (size_t i = 0; i < count; i++) {
+        f->ctx.walk.items[i] = frame(f, codes[i], 20);
+        f->ctx.walk.items[i].entry = NULL;
+        f->ctx.walk.items[i].state = SUSPENDED;
+    }
+    f->ctx.walk.count = count;
+    assert_int_equal(cairn_pyrecall_keep(&f->ctx, &f->image), 0);
+}
+
+#define LOSE(f, ...)                                                                               \
+    lose(f, sizeof((enum code[]){__VA_ARGS__}) / sizeof(enum code), (enum code[]){__VA_ARGS__})
+
+static int graft(struct fixture *f, size_t *ret_base)
+{
+    return cairn_pyrecall_graft(&f->ctx, &f->kept, &f->image, ret_base);
+}
+
+static void check_frame(const struct fixture *f, size_t at, enum code code, uint32_t place)
+{
+    assert_ptr_equal(f->kept.raws.items[at].entry, &f->entries[code]);
+    assert_int_equal(f->kept.raws.items[at].instr, START(code) + place);
+}
+
+static void test_what_had_yielded_is_put_back(void **state)
+{
+    struct fixture *f = *state;
+    size_t base;
+
+    learn(f);
+    LOSE(f, PING);
+    READ(f, MAIN, DRIVE);
+    assert_int_equal(graft(f, &base), 1);
+    assert_int_equal(f->kept.raws.count, 4);
+    assert_int_equal(base, 2);
+    check_frame(f, 1, DRIVE, PLACE); /* it had gone on */
+    check_frame(f, 2, PONG, PLACE);
+    check_frame(f, 3, PING, 20);
+}
+
+static void test_what_it_had_called_stays_on_it(void **state)
+{
+    struct fixture *f = *state;
+    size_t base;
+
+    learn(f);
+    LOSE(f, SMALL, PING);
+    READ(f, MAIN, DRIVE, PULL);
+    assert_int_equal(graft(f, &base), 1);
+    assert_int_equal(f->kept.raws.count, 5);
+    check_frame(f, 3, PING, PLACE);
+    check_frame(f, 4, SMALL, 20);
+}
+
+static void test_a_frame_without_code_is_named_by_where_it_stood(void **state)
+{
+    struct fixture *f = *state;
+    size_t base;
+
+    learn(f);
+    LOSE(f, SMALL, PING);
+    f->ctx.inner.items[1].code = 0;
+    READ(f, MAIN, DRIVE);
+    assert_int_equal(graft(f, &base), 1);
+    check_frame(f, 4, SMALL, 20);
+    LOSE(f, SMALL, PING);
+    f->ctx.inner.items[1].code = 0;
+    f->ctx.inner.items[1].instr = START(CODES) + 20;
+    READ(f, MAIN, DRIVE);
+    assert_int_equal(graft(f, &base), 0);
+}
+
+static void test_what_cannot_be_told_is_left(void **state)
+{
+    struct fixture *f = *state;
+    size_t base;
+
+    LOSE(f, PING);
+    READ(f, MAIN, DRIVE);
+    assert_int_equal(graft(f, &base), 0); /* nobody has seen it */
+    learn(f);
+    LOSE(f, PING);
+    READ(f, MAIN, PULL);
+    assert_int_equal(graft(f, &base), 0); /* whoever drives it is not there */
+    assert_int_equal(f->kept.raws.count, 2);
+    LOSE(f, PULL, PING);
+    READ(f, MAIN, DRIVE);
+    assert_int_equal(graft(f, &base), 0); /* it was not seen to call that */
+    READ(f, MAIN, DRIVE, PING, PING);
+    for (int i = 0; i < 8; i++)
+        assert_int_equal(cairn_pyrecall_note(&f->ctx, &f->kept), 0);
+    LOSE(f, PING);
+    READ(f, MAIN, DRIVE);
+    assert_int_equal(graft(f, &base), 0); /* it resumes its own code: nobody knows how deep */
+}
+
+static void test_only_what_lost_its_caller_is_kept(void **state)
+{
+    struct fixture *f = *state;
+    size_t base;
+
+    learn(f);
+    LOSE(f, SMALL); /* no generator */
+    READ(f, MAIN, DRIVE);
+    assert_int_equal(graft(f, &base), 0);
+    f->ctx.walk.count = 0;
+    assert_int_equal(cairn_pyrecall_keep(&f->ctx, &f->image), 0);
+    assert_int_equal(graft(f, &base), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_what_had_yielded_is_put_back, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_what_it_had_called_stays_on_it, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_frame_without_code_is_named_by_where_it_stood,
+                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_what_cannot_be_told_is_left, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_only_what_lost_its_caller_is_kept, set_up, tear_down),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

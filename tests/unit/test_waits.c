@@ -1,0 +1,277 @@
+/* What a process waits for, told from outside: children that block in one call each. */
+#include <fcntl.h>
+#include <inttypes.h>
+#include <linux/futex.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "err.h"
+#include "netsockets.h"
+#include "waits.h"
+
+#define DEADLINE_S 20
+
+static int pipe_ends[2], server;
+static char locked_path[] = "/tmp/cairn-waits-XXXXXX";
+static uint32_t *word; /* shared with the children */
+
+static void in_read(void)
+{
+    char byte;
+
+    (void)!read(pipe_ends[0], &byte, 1);
+}
+
+static void in_poll_of_one(void)
+{
+    struct pollfd one = {.fd = pipe_ends[0], .events = POLLIN};
+
+    poll(&one, 1, -1);
+}
+
+static void in_poll_of_two(void)
+{
+    struct pollfd two[] = {{.fd = pipe_ends[0], .events = POLLIN},
+                           {.fd = server, .events = POLLIN}};
+
+    poll(two, 2, -1);
+}
+
+static void in_accept(void)
+{
+    accept(server, NULL, NULL);
+}
+
+static void in_flock(void)
+{
+    flock(open(locked_path, O_RDONLY), LOCK_EX);
+}
+
+static void in_futex(void)
+{
+    syscall(SYS_futex, word, FUTEX_WAIT, 0, NULL, NULL, 0);
+}
+
+static void in_futex_on_its_stack(void)
+{
+    uint32_t own = 0;
+
+    syscall(SYS_futex, &own, FUTEX_WAIT, 0, NULL, NULL, 0);
+}
+
+static void in_sleep(void)
+{
+    sleep(600);
+}
+
+static void in_pause(void)
+{
+    pause();
+}
+
+static void in_call_of_no_name(void)
+{
+    sigset_t set;
+    int signal;
+
+    sigemptyset(&set);
+    sigaddset(&set, SIGUSR1);
+    sigwait(&set, &signal);
+}
+
+/* Until the child is blocked in a call: it is not to be read before. */
+static void wait_blocked(pid_t pid, struct cairn_proc_syscall *ret)
+{
+    int fd = cairn_proc_syscall_open(pid, pid);
+
+    assert_true(fd >= 0);
+    alarm(DEADLINE_S);
+    do
+        assert_int_equal(cairn_proc_syscall_read(fd, ret), 0);
+    while (ret->runs || ret->number < 0);
+    alarm(0);
+    close(fd);
+}
+
+static void check(void (*block)(void), const char *want)
+{
+    struct cairn_proc_syscall call;
+    struct cairn_waits waits;
+    struct cairn_buf text;
+    pid_t pid = fork();
+
+    if (pid == 0) {
+        alarm(DEADLINE_S);
+        block();
+        _exit(0);
+    }
+    wait_blocked(pid, &call);
+    cairn_buf_init(&text, 4096);
+    assert_int_equal(cairn_waits_init(&waits), 0);
+    cairn_waits_describe(&waits, &(struct cairn_waiter){pid, pid, NULL, NULL}, &call, 1, &text);
+    assert_string_equal(cairn_buf_cstr(&text), want);
+    kill(pid, SIGKILL);
+    waitpid(pid, NULL, 0);
+    cairn_waits_release(&waits);
+    cairn_buf_release(&text);
+}
+
+static void test_calls_and_what_they_are_about(void **state)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET};
+    socklen_t size = sizeof(address);
+    char want[128];
+    int locked = mkstemp(locked_path);
+
+    (void)state;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    word = mmap(NULL, sizeof(*word), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    assert_true(word != MAP_FAILED);
+    assert_int_equal(pipe(pipe_ends), 0);
+    server = socket(AF_INET, SOCK_STREAM, 0);
+    assert_int_equal(bind(server, (struct sockaddr *)&address, size), 0);
+    assert_int_equal(listen(server, 1), 0);
+    assert_int_equal(getsockname(server, (struct sockaddr *)&address, &size), 0);
+    assert_int_equal(flock(locked, LOCK_EX), 0);
+
+    check(in_read, "read pipe");
+    check(in_poll_of_one, "poll pipe");
+    check(in_poll_of_two, "poll");
+    snprintf(want, sizeof(want), "accept socket listening on 127.0.0.1:%d",
+             ntohs(address.sin_port));
+    check(in_accept, want);
+    snprintf(want, sizeof(want), "flock %s", locked_path);
+    check(in_flock, want);
+    snprintf(want, sizeof(want), "futex lock 0x%" PRIxPTR, (uintptr_t)word);
+    check(in_futex, want);
+    check(in_futex_on_its_stack, "futex");
+    check(in_sleep, "clock_nanosleep");
+    check(in_pause, "pause");
+    check(in_call_of_no_name, "rt_sigtimedwait");
+    unlink(locked_path);
+    close(locked);
+    close(server);
+    close(pipe_ends[0]);
+    close(pipe_ends[1]);
+    munmap(word, sizeof(*word));
+}
+
+static void test_a_call_without_a_name_is_shown_by_number(void **state)
+{
+    const struct cairn_proc_syscall calls[] = {{.number = 9999}, {.number = -1}};
+    static const char *const want[] = {"syscall 9999", "page fault"};
+    struct cairn_waits waits;
+    struct cairn_buf text;
+
+    (void)state;
+    cairn_buf_init(&text, 4096);
+    assert_int_equal(cairn_waits_init(&waits), 0);
+    for (size_t i = 0; i < 2; i++) {
+        cairn_buf_clear(&text);
+        cairn_waits_describe(&waits, &(struct cairn_waiter){1, 1, NULL, NULL}, &calls[i], 1, &text);
+        assert_string_equal(cairn_buf_cstr(&text), want[i]);
+    }
+    cairn_waits_release(&waits);
+    cairn_buf_release(&text);
+}
+
+static void on_socket(void *ctx, uint64_t inode, const char *text)
+{
+    cairn_buf_printf(ctx, "%" PRIu64 "=%s\n", inode, text);
+}
+
+static const char tcp_table[] =
+    "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout "
+    "inode\n"
+    "   0: 0100007F:1F90 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 11 "
+    "1 0\n"
+    "   1: 0100007F:C350 0200000A:1538 01 00000000:00000000 00:00000000 00000000     0        0 12 "
+    "1 0\n"
+    "   2: 0100007F:C350\n"
+    "   3: 0100007Z:C350 0200000A:1538 01 00000000:00000000 00:00000000 00000000     0        0 13 "
+    "1 0\n"
+    "   4: 00000000000000000000000001000000:0050 00000000000000000000000000000000:0000 0A "
+    "00000000:00000000 00:00000000 00000000     0        0 14 1 0\n"
+    "   5: 0100007F:0035 00000000:0000 07 00000000:00000000 00:00000000 00000000     0        0 15 "
+    "2 0";
+
+static const char unix_table[] =
+    "Num       RefCount Protocol Flags    Type St Inode Path\n"
+    "0000000000000000: 00000002 00000000 00010000 0001 01 21 /run/a socket\n"
+    "0000000000000000: 00000003 00000000 00000000 0001 03 22\n"
+    "garbage\n"
+    "0000000000000000: 00000003 00000000 00000000 0001 03 23 @hidden";
+
+static void test_tables_of_sockets_are_read(void **state)
+{
+    struct cairn_buf text;
+
+    (void)state;
+    cairn_buf_init(&text, 4096);
+    cairn_netsockets_parse(tcp_table, false, on_socket, &text);
+    assert_string_equal(cairn_buf_cstr(&text), "11=listening on 127.0.0.1:8080\n"
+                                               "12=10.0.0.2:5432\n"
+                                               "14=listening on [::1]:80\n"
+                                               "15=bound to 127.0.0.1:53\n");
+    cairn_buf_clear(&text);
+    cairn_netsockets_parse(unix_table, true, on_socket, &text);
+    assert_string_equal(cairn_buf_cstr(&text), "21=/run/a socket\n22=unix\n23=@hidden\n");
+    cairn_buf_clear(&text);
+    cairn_netsockets_parse("", false, on_socket, &text);
+    cairn_netsockets_parse("\n", true, on_socket, &text);
+    cairn_netsockets_parse("\n\n\n", false, on_socket, &text);
+    assert_int_equal(text.size_bytes, 0);
+    cairn_buf_release(&text);
+}
+
+static void test_texts_of_the_kernel_are_read(void **state)
+{
+    static const char *const bad[] = {"",  "x", "202", "202 0x1", "202 0x1 0x2 0x3 0x4 0x5 0x6",
+                                      "-1"};
+    struct cairn_proc_syscall call = {.number = 77};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+        assert_int_equal(cairn_proc_syscall_parse(bad[i], &call), -CAIRN_EDAMAGED);
+    assert_int_equal(call.number, 77);
+    assert_int_equal(cairn_proc_syscall_parse("running\n", &call), 0);
+    assert_true(call.runs);
+    assert_int_equal(cairn_proc_syscall_parse("-1 0x7ffe 0x4001\n", &call), 0);
+    assert_int_equal(call.number, -1);
+    assert_int_equal(call.stack, 0x7ffe);
+    assert_int_equal(
+        cairn_proc_syscall_parse("202 0x7f01 0x80 0x0 0x0 0x0 0xffffffff 0x7ffe 0x4001\n", &call),
+        0);
+    assert_false(call.runs);
+    assert_int_equal(call.number, 202);
+    assert_int_equal(call.args[0], 0x7f01);
+    assert_int_equal(call.args[1], 0x80);
+    assert_int_equal(call.stack, 0x7ffe);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_calls_and_what_they_are_about),
+        cmocka_unit_test(test_a_call_without_a_name_is_shown_by_number),
+        cmocka_unit_test(test_tables_of_sockets_are_read),
+        cmocka_unit_test(test_texts_of_the_kernel_are_read),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
