@@ -122,7 +122,7 @@ static int misfit(const struct cairn_pyruntime *runtime, const char *what, struc
     char version[32];
 
     cairn_pylayout_version_text(runtime->hexversion, version);
-    return cairn_err_set(err, -CAIRN_EUNSUPPORTED, 0, "runtime",
+    return cairn_err_set(err, -CAIRN_EDAMAGED, 0, "runtime",
                          "Python %s has a layout other than the one known, of %s (a debug build?)",
                          version, what);
 }
@@ -166,7 +166,7 @@ static int check_links(struct cairn_remote *remote, const struct cairn_pyruntime
     uint64_t thread;
     int code = -CAIRN_EUNSUPPORTED;
 
-    /* The newest thread may end between two reads; what is refused is refused for good. */
+    /* The newest thread may end between two reads. */
     for (int i = 0; i < LINK_TRIES && code == -CAIRN_EUNSUPPORTED; i++)
         code = walk_links(remote, runtime, &thread, &what, err);
     if (code == -CAIRN_EUNSUPPORTED)
@@ -401,10 +401,11 @@ static int look(pid_t pid, struct cairn_remote *remote, struct cairn_pyfiles *fi
             continue;
         if (code == 0)
             return 0;
-        if (code == -CAIRN_EUNREADABLE && ret_site)
+        if ((code == -CAIRN_EUNREADABLE || code == -CAIRN_EDAMAGED) && ret_site)
             *ret_site = site;
         /* An initialised runtime of another kind says more than one that nobody uses. */
-        if (best == -CAIRN_ENOTPYTHON || (code == -CAIRN_EUNSUPPORTED && best != code)) {
+        if (best == -CAIRN_ENOTPYTHON || (code == -CAIRN_EUNSUPPORTED && best != code) ||
+            (code == -CAIRN_EDAMAGED && best == -CAIRN_EUNREADABLE)) {
             best = code;
             why = here;
         }

@@ -31,7 +31,9 @@ struct cairn_pysite {
 };
 
 /* Codes as for cairn_pyread_open(). `files`: what is known of mapped files, and learned; may be
- * NULL. *ret_site, which may be NULL too: after -CAIRN_EUNREADABLE, what is not initialised yet. */
+ * NULL. *ret_site, which may be NULL too: after -CAIRN_EUNREADABLE, what is not initialised yet;
+ * after -CAIRN_EDAMAGED, what does not fit: another build, or memory that the loader or the kernel
+ * is about to clear. */
 int cairn_pyruntime_find(pid_t pid, struct cairn_remote *remote, struct cairn_pyfiles *files,
                          struct cairn_pysite *ret_site, struct cairn_pyruntime *ret,
                          struct cairn_err *err);

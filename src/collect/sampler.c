@@ -258,6 +258,12 @@ int cairn_sampler_add(struct cairn_sampler *sampler, pid_t pid, bool from_birth,
     return sampler->code;
 }
 
+static void tell_unsupported(struct cairn_sampler *sampler, const struct cairn_subject *subject)
+{
+    if (!sampler->unsupported.code)
+        sampler->unsupported = subject->why;
+}
+
 static void remove_subject(struct cairn_sampler *sampler, size_t at)
 {
     struct cairn_subject *subject = sampler->subjects.items[at];
@@ -265,6 +271,8 @@ static void remove_subject(struct cairn_sampler *sampler, size_t at)
     for (size_t i = 0; i < subject->workers.count; i++)
         on_gone(sampler, subject->workers.items[i]);
     keep_code(sampler, cairn_tasks_end(subject, sampler->writer));
+    if (subject->python == CAIRN_PYTHON_SOUGHT && subject->misfit_ns)
+        tell_unsupported(sampler, subject); /* it ended before it could be asked again */
     cairn_subject_free(subject);
     sampler->subjects.count--;
     memmove(sampler->subjects.items + at, sampler->subjects.items + at + 1,
@@ -474,8 +482,8 @@ static bool tick_subject(struct cairn_sampler *sampler, struct cairn_subject *su
         if (subject->python == CAIRN_PYTHON_READ)
             keep_code(sampler, cairn_tracks_add_python(sampler->writer, subject,
                                                        sampler->stats.pythons++ == 0, now_ns));
-        if (subject->python == CAIRN_PYTHON_UNSUPPORTED && !sampler->unsupported.code)
-            sampler->unsupported = subject->why;
+        if (subject->python == CAIRN_PYTHON_UNSUPPORTED)
+            tell_unsupported(sampler, subject);
     }
     subject->read = look_at_workers(sampler, subject, &anything_ran, now_ns);
     cairn_subject_look_if_stopped(subject, anything_ran, sampler->subjects.count, now_ns);

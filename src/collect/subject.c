@@ -17,6 +17,9 @@
 #define BOOK_FDS_PERCENT 50      /* of what may be open; the clocks may have the rest */
 #define SEEK_FIRST_NS 1000000ull /* a starting interpreter maps its library within milliseconds */
 #define SEEK_MOST_NS 200000000ull
+/* Between mapping a library and clearing its data a loader runs for microseconds. */
+#define MISFIT_CPU_NS 5000000ull
+#define MISFIT_MOST_NS 500000000ull
 #define STATE_NS 50000000ull
 #define STATE_EACH_NS 2000000ull /* of each process, where there are many */
 
@@ -106,6 +109,7 @@ void cairn_subject_restart(struct cairn_subject *subject, uint64_t now_ns)
     forget_runtime(subject);
     subject->python = CAIRN_PYTHON_SOUGHT;
     subject->site = (struct cairn_pysite){0};
+    subject->misfit_ns = 0;
     subject->look_at_ns = now_ns;
     subject->look_wait_ns = SEEK_FIRST_NS;
     subject->threads_changed = true;
@@ -141,6 +145,21 @@ static int open_runtime(struct cairn_subject *subject, struct cairn_pyfiles *fil
                                   &subject->why);
 }
 
+/* Whether what does not fit has had the time to become what fits. */
+static bool is_another_build(struct cairn_subject *subject, uint64_t now_ns)
+{
+    uint64_t cpu_ns = 0;
+
+    for (size_t i = 0; i < subject->workers.count; i++)
+        cpu_ns += subject->workers.items[i]->cpu_ns;
+    if (!subject->misfit_ns) {
+        subject->misfit_ns = now_ns;
+        subject->misfit_cpu_ns = cpu_ns;
+    }
+    return cpu_ns >= subject->misfit_cpu_ns + MISFIT_CPU_NS ||
+           now_ns >= subject->misfit_ns + MISFIT_MOST_NS;
+}
+
 bool cairn_subject_seek(struct cairn_subject *subject, struct cairn_pyfiles *files, uint64_t now_ns)
 {
     bool everywhere = now_ns >= subject->look_at_ns;
@@ -154,9 +173,14 @@ bool cairn_subject_seek(struct cairn_subject *subject, struct cairn_pyfiles *fil
         subject->python = CAIRN_PYTHON_READ;
         return true;
     }
+    if (code == -CAIRN_EDAMAGED)
+        subject->why.code = -CAIRN_EUNSUPPORTED; /* as far as it is known */
+    else if (code != -CAIRN_ENOTFOUND)
+        subject->misfit_ns = 0;
     if (!everywhere)
         return false;
-    if (code == -CAIRN_EUNSUPPORTED || code == -CAIRN_EPERM) {
+    if (code == -CAIRN_EUNSUPPORTED || code == -CAIRN_EPERM ||
+        (code == -CAIRN_EDAMAGED && is_another_build(subject, now_ns))) {
         subject->python = CAIRN_PYTHON_UNSUPPORTED;
         return true;
     }

@@ -82,7 +82,8 @@ struct cairn_subject {
     enum cairn_subject_python python;
     struct cairn_pyread *py;
     struct cairn_err why;
-    struct cairn_pysite site;          /* a runtime that was not initialised when it was met */
+    struct cairn_pysite site;          /* a runtime that could not be read when it was met */
+    uint64_t misfit_ns, misfit_cpu_ns; /* when it first did not fit (0: never), CPU time till then */
     uint64_t look_at_ns, look_wait_ns; /* when to seek the runtime next, how long that grew */
     uint64_t scan_at_ns;               /* when to read the task list next */
     uint64_t names_at_ns,
@@ -106,7 +107,8 @@ void cairn_subject_free(struct cairn_subject *subject);
 /* The runtime of before is gone (exec): seek again. */
 void cairn_subject_restart(struct cairn_subject *subject, uint64_t now_ns);
 
-/* Seeks the runtime when it is time to. True when the answer changed. */
+/* Seeks the runtime when it is time to. True when the answer changed. One that does not fit is
+ * unsupported once the process has run on and it still does not; until then `why` says it. */
 bool cairn_subject_seek(struct cairn_subject *subject, struct cairn_pyfiles *files,
                         uint64_t now_ns);
 

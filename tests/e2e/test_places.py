@@ -1,5 +1,6 @@
 """Where interpreters live: venvs, chroots, pid namespaces, shells, stripped and static builds."""
 import os
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -7,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import harness
+import strace
 from harness import TARGETS, execute, time_in
 
 SECONDS = 0.8
@@ -75,6 +77,63 @@ def stripped(interpreter, folder):
 def test_stripped(cairn, stripped):
     copy, env = stripped
     run_busy(cairn, copy, TARGETS / "busy.py", SECONDS, env=env)
+
+
+LOADER_S = 0.3  # that it is held up for
+DATA = re.compile(r"^mmap\(.*PROT_WRITE, MAP_PRIVATE\|MAP_FIXED\|MAP_DENYWRITE, ")
+
+
+def test_while_its_library_is_mapped(cairn, interpreter, folder):
+    """What the loader has still to clear looks like a runtime of another build."""
+    strace.require()
+    if interpreter.chroot or not shared_library_of(interpreter.executable):
+        pytest.skip("this interpreter is in one piece, or in a chroot without strace")
+    command = interpreter.command("busy.py", SECONDS)
+    watch = ["strace", "-o", folder / "calls", "-e", "trace=mmap"]
+    execute([*watch, command[0], "-c", "pass"]).expect()
+    calls = (folder / "calls").read_text().splitlines()
+    # The first library that is mapped is that which the executable names first.
+    which = next(i for i, call in enumerate(calls) if DATA.match(call)) + 1
+    late = f"inject=mmap:delay_exit={LOADER_S * 1e6:.0f}:when={which}"
+    run_busy(cairn, *watch, "-e", late, *command)
+
+
+NO_PYTHON = r"""
+#include <stdint.h>
+#include <time.h>
+
+uint64_t _PyRuntime[512];
+const unsigned long Py_Version = 0x030b02f0;
+
+int main(int argc, char **argv)
+{
+    (void)argv;
+    for (int i = 0; i < 512; i++)
+        _PyRuntime[i] = 4097;
+    if (argc > 1)
+        nanosleep(&(struct timespec){30, 0}, 0);
+    while (clock() < CLOCKS_PER_SEC / 25)
+        ;
+    return 0;
+}
+"""
+
+
+def test_a_runtime_that_does_not_fit(cairn, folder):
+    """Said of one that ends at once, of one that runs and of one that only sleeps."""
+    (folder / "other.c").write_text(NO_PYTHON)
+    build = ["cc", "-rdynamic", "-o", folder / "other", folder / "other.c"]
+    subprocess.run(build, check=True, timeout=60)
+    said = "cairn: Python 3.11.2 has a layout other than the one known, of its runtime"
+    ended = cairn("run", "./other").expect(124)
+    assert said in ended.talk and not list(folder.glob("*.cairn")), ended
+    process = harness.spawn([folder / "other", "sleep"])
+    try:
+        for command in (["attach"], ["dump"]):
+            assert said in cairn(*command, process.pid).expect(124).talk
+    finally:
+        harness.end_group(process)
+        process.wait(timeout=harness.DEADLINE_S)
 
 
 def test_under_a_foreign_name(cairn, interpreter, folder):
