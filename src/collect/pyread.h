@@ -93,9 +93,9 @@ struct cairn_pysite;
 /* Finds and verifies the runtime of `pid` (as this process' /proc counts). `remote` is copied.
  * `files`, `ret_site`: as for cairn_pyruntime_find(), only used here.
  * -CAIRN_ENOTPYTHON: no runtime is mapped (yet); -CAIRN_EUNSUPPORTED: its version, a debug or
- * free-threaded build, `err` names it; -CAIRN_EDAMAGED: what is there does not fit the layout known,
- * because it is of another build or because it is just being mapped; -CAIRN_EPERM; -CAIRN_EGONE;
- * -CAIRN_EUNREADABLE: the runtime is there and not initialised yet: try later. */
+ * free-threaded build, `err` names it; -CAIRN_EDAMAGED: what is there does not fit the layout
+ * known, because it is of another build or because it is just being mapped; -CAIRN_EPERM;
+ * -CAIRN_EGONE; -CAIRN_EUNREADABLE: the runtime is there and not initialised yet: try later. */
 int cairn_pyread_open(pid_t pid, const struct cairn_remote *remote, struct cairn_pyfiles *files,
                       struct cairn_pysite *ret_site, struct cairn_pyread **ret_read,
                       struct cairn_err *err);
