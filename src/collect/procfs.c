@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "err.h"
@@ -121,6 +122,12 @@ int cairn_proc_threads(pid_t pid, struct cairn_pids *ret_tids)
     if (code >= 0 && ret_tids->count > 1)
         qsort(ret_tids->items, ret_tids->count, sizeof(pid_t), compare_pids);
     return code;
+}
+
+bool cairn_proc_has_thread(pid_t pid, pid_t tid)
+{
+    /* Signal 0 is not sent; who may not send one learns that there is somebody. */
+    return syscall(SYS_tgkill, pid, tid, 0) == 0 || errno == EPERM;
 }
 
 static int add_children_of(pid_t pid, pid_t tid, struct cairn_pids *pids)

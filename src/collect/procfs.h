@@ -26,8 +26,12 @@ CAIRN_VEC_DECLARE(cairn_pids, pid_t);
 /* `tid` 0: the process itself. */
 int cairn_proc_stat(pid_t pid, pid_t tid, struct cairn_proc_stat *ret_stat);
 
-/* Thread ids of a process, ascending; replaces what `ret_tids` held. */
+/* Thread ids of a process, ascending; replaces what `ret_tids` held. While threads end the kernel's
+ * list can be cut short: who is missing in it is not gone for that. */
 int cairn_proc_threads(pid_t pid, struct cairn_pids *ret_tids);
+
+/* Whether the thread is there still. */
+bool cairn_proc_has_thread(pid_t pid, pid_t tid);
 
 /* Children of all threads of a process. */
 int cairn_proc_children(pid_t pid, struct cairn_pids *ret_pids);

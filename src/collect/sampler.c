@@ -456,7 +456,6 @@ static bool scan(struct cairn_sampler *sampler, struct cairn_subject *subject, u
         code = cairn_subject_scan(subject, true, now_ns, on_gone, sampler);
     if (code == -CAIRN_EGONE)
         return false;
-    subject->threads_changed = false;
     subject->scan_at_ns = cairn_clock_again(
         now_ns, code == 0 && sampler->watch ? SCAN_WATCHED_NS : SCAN_POLLED_NS, LOOK_PART);
     if (code < 0)

@@ -278,11 +278,15 @@ int cairn_subject_scan(struct cairn_subject *subject, bool from_birth, uint64_t 
     int code = cairn_proc_threads(subject->pid, &tids);
 
     /* Both lists ascend. */
+    subject->threads_changed = false;
     while (code >= 0 && (i < tids.count || at < subject->workers.count)) {
         pid_t tid = i < tids.count ? tids.items[i] : 0;
         pid_t have = at < subject->workers.count ? subject->workers.items[at]->tid : 0;
 
-        if (have && (!tid || have < tid)) {
+        if (have && (!tid || have < tid) && cairn_proc_has_thread(subject->pid, have)) {
+            subject->threads_changed = true; /* the list was cut short: look again */
+            at++;
+        } else if (have && (!tid || have < tid)) {
             worker_remove(subject, at, gone, ctx);
         } else if (tid && (!have || tid < have)) {
             code = worker_add(subject, tid, from_birth, now_ns, at++);
@@ -293,7 +297,6 @@ int cairn_subject_scan(struct cairn_subject *subject, bool from_birth, uint64_t 
         }
     }
     cairn_vec_release(&tids);
-    subject->threads_changed = false;
     return code;
 }
 

@@ -4,6 +4,7 @@ import sys
 import pytest
 
 import harness
+import strace
 from harness import TORN, TRUNCATED, Frame, time_in, unescaped
 
 pytestmark = pytest.mark.alone
@@ -142,6 +143,22 @@ def test_threads_that_live_two_milliseconds(cairn, interpreter):
     lived_s = spun(stacks, interpreter, "thread_churn.py", "brief_life") / 1e6
     assert lived_s > 0.8 * truth["brief_s"] - ended.taken_s
     assert cairn.report(file)["quality"]["torn_share"] < 0.05
+
+
+def test_threads_that_the_kernel_does_not_list(cairn, interpreter):
+    """Where a thread ends while they are listed, the list can stop short: here it often does."""
+    strace.require()
+    file = cairn.folder / "run.cairn"
+    command = [cairn.binary, "run", "-o", file, "--", *interpreter.command("comings.py")]
+    short = ["-e", "trace=getdents64", "-e", "inject=getdents64:retval=0:when=50+3"]
+    ended = strace.traced(cairn.folder, short, command, **cairn.options({})).expect()
+    truth, seen = ended.last_json(), {}
+    for stack, value in cairn.collapsed(file, "--threads", "--metric", "cpu").items():
+        if spun({stack: 1}, interpreter, "comings.py", "stay"):
+            seen[stack[0].name] = seen.get(stack[0].name, 0) + value / 1e6
+    assert seen.keys() == {f"thread:{name}" for name in truth}
+    for name, cpu_s in truth.items():
+        assert abs(seen[f"thread:{name}"] - cpu_s) < 0.25 * cpu_s + ended.taken_s, (name, truth)
 
 
 def test_asyncio_tasks(cairn, interpreter):
