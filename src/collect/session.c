@@ -286,6 +286,7 @@ static int sample_until_over(struct session *s)
             now_ns = cairn_clock_mono_ns();
             if (now_ns < s->due_ns) /* a signal, or the end of the time */
                 continue;
+            cairn_urgency_woke(&s->urgency, now_ns - s->due_ns, s->options->interval_ns, now_ns);
         }
         CAIRN_TRY(take_tick(s, now_ns));
         CAIRN_TRY(judge_attached(s, now_ns));
@@ -298,6 +299,7 @@ static int sample_until_over(struct session *s)
         if (now_ns >= s->flush_at_ns || cairn_writer_pending_bytes(s->writer) > PENDING_MAX_BYTES)
             CAIRN_TRY(flush(s, CAIRN_CHUNK_DATA, now_ns));
         now_ns = cairn_clock_mono_ns();
+        cairn_urgency_worked(&s->urgency, now_ns);
         next_due(s, now_ns);
     }
     return 0;

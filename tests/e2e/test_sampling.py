@@ -1,4 +1,6 @@
 """What the samples say, on every interpreter: stacks, lines, names, threads, states, quality."""
+import os
+import subprocess
 import sys
 
 import pytest
@@ -228,6 +230,32 @@ def test_quality_agrees_with_the_export_and_the_file(cairn, interpreter):
     assert 0 < quality["own_cpu_s"] < 5
     assert abs(quality["torn_share"] - quality["torn"] / quality["samples"]) < 1e-6
     assert quality["ticks"] > 375 * max(0.1, 0.8 - ended.taken_s)
+
+
+def may_go_first():
+    """Whether a process of ours may have a priority before all sessions."""
+    ask = "import os; os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))"
+    return subprocess.run([sys.executable, "-c", ask], capture_output=True).returncode == 0
+
+
+@pytest.fixture
+def hogs():
+    """Two to each processor, each in a session of its own: to autogroup, users of their own."""
+    burn = "while True: pass"
+    started = [harness.spawn([sys.executable, "-c", burn]) for _ in range(2 * os.cpu_count())]
+    yield started
+    for process in started:
+        harness.end_group(process)
+        process.wait(timeout=harness.DEADLINE_S)
+
+
+def test_ticks_are_kept_beside_other_sessions_that_compute(cairn, python, hogs):
+    if not may_go_first():
+        pytest.skip("without CAP_SYS_NICE Cairn waits for a processor like any other")
+    file, ended = cairn.record(python, "busy.py", 1.0)
+    quality = cairn.report(file)["quality"]
+    lost_s = quality["missed"] / 1000 - ended.taken_s
+    assert lost_s < 0.1 * (quality["ticks"] + quality["missed"]) / 1000, quality
 
 
 def test_wall_time_of_the_process_is_all_there(cairn, interpreter):

@@ -1,3 +1,4 @@
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,7 +9,12 @@
 
 #include <cmocka.h>
 
+#include "clock.h"
 #include "urgency.h"
+
+#define INTERVAL_NS 1000000u
+#define LATE_NS 600000u
+#define SECOND_NS UINT64_C(1000000000)
 
 /* In a child of its own: who may not raise a priority may not always give it back either. */
 static int in_child(int (*check)(void))
@@ -51,6 +57,84 @@ static int is_not_handed_on(void)
     return waitpid(pid, &status, 0) == pid && status == 0 ? 0 : 4;
 }
 
+static bool is_first(void)
+{
+    return (sched_getscheduler(0) & ~SCHED_RESET_ON_FORK) == SCHED_RR;
+}
+
+static bool may_be_first(void)
+{
+    struct sched_param param = {.sched_priority = 1};
+    int status;
+    pid_t pid = fork();
+
+    if (pid == 0)
+        _exit(sched_setscheduler(0, SCHED_RR, &param) != 0);
+    return waitpid(pid, &status, 0) == pid && status == 0;
+}
+
+/* One that was raised, and has hardly worked since. Its clock is ahead of ours. */
+static struct cairn_urgency raised(uint64_t *ret_now_ns)
+{
+    struct cairn_urgency urgency;
+
+    cairn_urgency_raise(&urgency);
+    *ret_now_ns = cairn_clock_mono_ns() + SECOND_NS;
+    cairn_urgency_worked(&urgency, *ret_now_ns);
+    return urgency;
+}
+
+static int goes_first_when_late(void)
+{
+    int before = getpriority(PRIO_PROCESS, 0), status;
+    bool may = may_be_first();
+    uint64_t now_ns;
+    struct cairn_urgency urgency = raised(&now_ns);
+    int high = getpriority(PRIO_PROCESS, 0);
+    pid_t pid;
+
+    cairn_urgency_woke(&urgency, 0, INTERVAL_NS, now_ns);
+    cairn_urgency_woke(&urgency, LATE_NS, 10 * INTERVAL_NS, now_ns);
+    if (is_first())
+        return 1; /* in time, or as good as */
+    cairn_urgency_woke(&urgency, LATE_NS, INTERVAL_NS, now_ns);
+    if (is_first() != may || urgency.refused == may)
+        return 2;
+    pid = fork();
+    if (pid == 0)
+        _exit(is_first());
+    if (waitpid(pid, &status, 0) != pid || status != 0)
+        return 3;
+    cairn_urgency_woke(&urgency, 0, INTERVAL_NS, now_ns + SECOND_NS / 2);
+    if (is_first() != may)
+        return 4;
+    cairn_urgency_woke(&urgency, 0, INTERVAL_NS, now_ns + 2 * SECOND_NS);
+    if (is_first() || getpriority(PRIO_PROCESS, 0) != high)
+        return 5;
+    cairn_urgency_woke(&urgency, LATE_NS, INTERVAL_NS, now_ns + 2 * SECOND_NS);
+    cairn_urgency_woke(&urgency, 0, INTERVAL_NS, now_ns + 3 * SECOND_NS + SECOND_NS / 2);
+    if (is_first() != may)
+        return 6; /* late again at once: for longer */
+    cairn_urgency_restore(&urgency);
+    return !is_first() && getpriority(PRIO_PROCESS, 0) == before ? 0 : 7;
+}
+
+static int leaves_room(void)
+{
+    uint64_t now_ns, begun_ns = cairn_clock_own_cpu_ns();
+    struct cairn_urgency urgency = raised(&now_ns);
+
+    cairn_urgency_woke(&urgency, LATE_NS, INTERVAL_NS, now_ns);
+    while (cairn_clock_own_cpu_ns() - begun_ns < 400 * INTERVAL_NS)
+        ;
+    now_ns += INTERVAL_NS;
+    cairn_urgency_worked(&urgency, now_ns);
+    if (is_first())
+        return 1;
+    cairn_urgency_woke(&urgency, LATE_NS, INTERVAL_NS, now_ns);
+    return is_first() ? 2 : 0;
+}
+
 static void test_a_priority_is_raised_and_given_back(void **state)
 {
     (void)state;
@@ -63,11 +147,25 @@ static void test_what_is_started_meanwhile_is_not_in_a_hurry(void **state)
     assert_int_equal(in_child(is_not_handed_on), 0);
 }
 
+static void test_who_wakes_late_goes_before_all_for_a_while(void **state)
+{
+    (void)state;
+    assert_int_equal(in_child(goes_first_when_late), 0);
+}
+
+static void test_who_works_much_leaves_room_to_others(void **state)
+{
+    (void)state;
+    assert_int_equal(in_child(leaves_room), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_priority_is_raised_and_given_back),
         cmocka_unit_test(test_what_is_started_meanwhile_is_not_in_a_hurry),
+        cmocka_unit_test(test_who_wakes_late_goes_before_all_for_a_while),
+        cmocka_unit_test(test_who_works_much_leaves_room_to_others),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
