@@ -286,7 +286,7 @@ static int sample_until_over(struct session *s)
             now_ns = cairn_clock_mono_ns();
             if (now_ns < s->due_ns) /* a signal, or the end of the time */
                 continue;
-            cairn_urgency_woke(&s->urgency, now_ns - s->due_ns, s->options->interval_ns, now_ns);
+            cairn_urgency_woke(&s->urgency, now_ns - s->due_ns, now_ns);
         }
         CAIRN_TRY(take_tick(s, now_ns));
         CAIRN_TRY(judge_attached(s, now_ns));
@@ -391,7 +391,7 @@ int cairn_session(const struct cairn_session_options *options,
     prctl(PR_SET_TIMERSLACK, 1);
     if (code == 0) {
         if (options->interval_ns) /* who never sleeps would not let others run */
-            cairn_urgency_raise(&s.urgency);
+            cairn_urgency_raise(&s.urgency, options->interval_ns);
         code = start(&s);
     }
     if (code < 0) {

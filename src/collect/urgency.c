@@ -1,20 +1,25 @@
 #include "urgency.h"
 
+#include <fcntl.h>
 #include <linux/sched.h>
 #include <linux/sched/types.h>
+#include <stdio.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "clock.h"
+#include "io.h"
 
 #define TURN_NS 100000u /* the shortest there is */
 #define NICE_STEP 10
 #define NICE_LEAST (-20)
-#define LATE_NS 300000u /* who sleeps on an idle processor wakes sooner */
-#define FIRST_WAIT_NS UINT64_C(1000000000)
-#define FIRST_MOST_NS UINT64_C(64000000000)
+#define LATE_NS UINT64_C(300000) /* who sleeps on an idle processor wakes sooner */
+#define ROOM_NS UINT64_C(1000000000)
+#define ROOM_MOST_NS UINT64_C(64000000000)
+#define ROOM_ASKS 8
 #define SHARE_NS UINT64_C(64000000) /* what counts as of late */
-#define SHARE_PART 3 /* it may work one such part of the time to go before all others */
+#define SHARE_PART 4 /* it may work one such part of the time to go before all others … */
+#define SHARE_START_NS UINT64_C(16000000) /* … and so much more at times, as when it starts */
 
 static int get(struct sched_attr *attr)
 {
@@ -34,27 +39,26 @@ static int set(int32_t nice, uint64_t turn_ns)
     return (int)syscall(SYS_sched_setattr, 0, &attr, 0);
 }
 
-void cairn_urgency_raise(struct cairn_urgency *urgency)
+/* Whether more threads want a processor than there are; also when it is not known. */
+static bool is_crowded(void)
 {
-    struct sched_attr now = {.size = sizeof(now)};
-    int32_t nice;
+    int fd = cairn_io_open("/proc/loadavg", O_RDONLY, 0);
+    char text[128] = "";
+    long running;
 
-    *urgency = (struct cairn_urgency){.wait_ns = FIRST_WAIT_NS};
-    /* Who chose another policy, or asked for a reset himself, knows why. */
-    if (get(&now) < 0 || now.sched_policy != SCHED_NORMAL || now.sched_flags)
-        return;
-    urgency->nice = now.sched_nice;
-    urgency->turn_ns = now.sched_runtime;
-    nice = now.sched_nice - NICE_STEP < NICE_LEAST ? NICE_LEAST : now.sched_nice - NICE_STEP;
-    if (set(nice, TURN_NS) < 0) {
-        nice = now.sched_nice;
-        if (set(nice, TURN_NS) < 0)
-            return;
-    }
-    urgency->raised = nice;
-    urgency->cpu_ns = cairn_clock_own_cpu_ns();
-    urgency->looked_ns = cairn_clock_mono_ns();
-    urgency->changed = true;
+    if (fd < 0)
+        return true;
+    if (read(fd, text, sizeof(text) - 1) < 0)
+        text[0] = '\0';
+    cairn_io_close(&fd);
+    if (sscanf(text, "%*s %*s %*s %ld/", &running) != 1)
+        return true;
+    return running > sysconf(_SC_NPROCESSORS_ONLN); /* it is one of them itself */
+}
+
+static bool leaves_room(const struct cairn_urgency *urgency)
+{
+    return urgency->spent_ns < SHARE_START_NS + urgency->seen_ns / SHARE_PART;
 }
 
 static void go_first(struct cairn_urgency *urgency, uint64_t now_ns)
@@ -67,15 +71,19 @@ static void go_first(struct cairn_urgency *urgency, uint64_t now_ns)
     };
     bool soon = urgency->until_ns && now_ns - urgency->until_ns < urgency->wait_ns;
 
+    if (!urgency->changed || urgency->refused || now_ns < urgency->from_ns || !leaves_room(urgency))
+        return;
     if (syscall(SYS_sched_setattr, 0, &attr, 0) < 0) {
         urgency->refused = true;
         return;
     }
     urgency->first = true;
-    urgency->wait_ns = soon ? urgency->wait_ns * 2 : FIRST_WAIT_NS;
-    if (urgency->wait_ns > FIRST_MOST_NS)
-        urgency->wait_ns = FIRST_MOST_NS;
+    /* Late again at once: that there was room did not mean it. */
+    urgency->wait_ns = soon ? urgency->wait_ns * 2 : ROOM_NS;
+    if (urgency->wait_ns > ROOM_MOST_NS)
+        urgency->wait_ns = ROOM_MOST_NS;
     urgency->until_ns = now_ns + urgency->wait_ns;
+    urgency->ask_ns = now_ns + urgency->wait_ns / ROOM_ASKS;
 }
 
 static void step_back(struct cairn_urgency *urgency, uint64_t now_ns)
@@ -85,38 +93,67 @@ static void step_back(struct cairn_urgency *urgency, uint64_t now_ns)
     urgency->until_ns = now_ns;
 }
 
-static bool leaves_room(const struct cairn_urgency *urgency)
+void cairn_urgency_raise(struct cairn_urgency *urgency, uint64_t interval_ns)
 {
-    return urgency->spent_ns < urgency->seen_ns / SHARE_PART;
+    struct sched_attr now = {.size = sizeof(now)};
+    int32_t nice;
+
+    *urgency = (struct cairn_urgency){0};
+    /* Who chose another policy, or asked for a reset himself, knows why. */
+    if (get(&now) < 0 || now.sched_policy != SCHED_NORMAL || now.sched_flags)
+        return;
+    urgency->nice = now.sched_nice;
+    urgency->turn_ns = now.sched_runtime;
+    nice = now.sched_nice - NICE_STEP < NICE_LEAST ? NICE_LEAST : now.sched_nice - NICE_STEP;
+    if (set(nice, TURN_NS) < 0) {
+        nice = now.sched_nice;
+        if (set(nice, TURN_NS) < 0)
+            return;
+    }
+    urgency->raised = nice;
+    urgency->changed = true;
+    urgency->most_ns = interval_ns / 4 > LATE_NS ? interval_ns / 4 : LATE_NS;
+    urgency->cpu_ns = cairn_clock_own_cpu_ns();
+    urgency->woke_ns = urgency->worked_ns = cairn_clock_mono_ns();
+    if (is_crowded())
+        go_first(urgency, urgency->woke_ns);
 }
 
-void cairn_urgency_woke(struct cairn_urgency *urgency, uint64_t late_ns, uint64_t interval_ns,
-                        uint64_t now_ns)
+void cairn_urgency_woke(struct cairn_urgency *urgency, uint64_t late_ns, uint64_t now_ns)
 {
-    uint64_t most_ns = interval_ns / 4 > LATE_NS ? interval_ns / 4 : LATE_NS;
-
-    if (urgency->first && now_ns >= urgency->until_ns)
+    urgency->woke_ns = now_ns;
+    if (!urgency->first) {
+        if (late_ns > urgency->most_ns)
+            go_first(urgency, now_ns);
+        return;
+    }
+    if (now_ns < urgency->ask_ns)
+        return;
+    urgency->ask_ns = now_ns + urgency->wait_ns / ROOM_ASKS;
+    if (is_crowded())
+        urgency->until_ns = now_ns + urgency->wait_ns;
+    else if (now_ns >= urgency->until_ns)
         step_back(urgency, now_ns);
-    else if (urgency->changed && !urgency->first && !urgency->refused && late_ns > most_ns &&
-             now_ns >= urgency->from_ns && leaves_room(urgency))
-        go_first(urgency, now_ns);
 }
 
 void cairn_urgency_worked(struct cairn_urgency *urgency, uint64_t now_ns)
 {
-    uint64_t cpu_ns;
+    uint64_t cpu_ns, took_ns;
 
     if (!urgency->changed || urgency->refused)
         return;
     cpu_ns = cairn_clock_own_cpu_ns();
-    urgency->spent_ns += cpu_ns - urgency->cpu_ns;
-    urgency->seen_ns += now_ns - urgency->looked_ns;
-    urgency->cpu_ns = cpu_ns;
-    urgency->looked_ns = now_ns;
+    took_ns = cpu_ns - urgency->cpu_ns;
+    urgency->spent_ns += took_ns;
+    urgency->seen_ns += now_ns - urgency->worked_ns;
     if (urgency->first && !leaves_room(urgency)) {
         step_back(urgency, now_ns);
-        urgency->from_ns = now_ns + FIRST_WAIT_NS;
+        urgency->from_ns = now_ns + SHARE_NS;
+    } else if (!urgency->first && now_ns - urgency->woke_ns > took_ns + urgency->most_ns) {
+        go_first(urgency, now_ns); /* it was put off in the middle */
     }
+    urgency->cpu_ns = cpu_ns;
+    urgency->woke_ns = urgency->worked_ns = now_ns;
     if (urgency->seen_ns > SHARE_NS) {
         urgency->seen_ns /= 2;
         urgency->spent_ns /= 2;
