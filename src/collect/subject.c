@@ -438,7 +438,8 @@ static void look_at_book(struct cairn_worker *worker, bool moved, uint64_t now_n
         read_schedstat(worker, &cpu_ns, &runq_ns);
         worker->read_ns = now_ns;
     }
-    if (cpu_ns != worker->book_ns) {
+    /* Who was given a processor has an exact book, of that moment, which may lag from then on. */
+    if (cpu_ns != worker->book_ns || moved) {
         worker->book_ns = cpu_ns;
         worker->book_at_ns = now_ns;
     }

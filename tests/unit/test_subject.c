@@ -1,0 +1,108 @@
+#include <linux/perf_event.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "subject.h"
+
+#define MS UINT64_C(1000000)
+#define SECOND (1000 * MS)
+
+/* A thread whose files and page we write ourselves. It wants a processor all the time. */
+struct thread {
+    struct perf_event_mmap_page page;
+    struct cairn_worker worker;
+};
+
+static void write_book(struct thread *thread, uint64_t cpu_ns, uint64_t runq_ns)
+{
+    char text[64];
+    int length = snprintf(text, sizeof(text), "%llu %llu 1\n", (unsigned long long)cpu_ns,
+                          (unsigned long long)runq_ns);
+
+    assert_int_equal(ftruncate(thread->worker.schedstat_fd, 0), 0);
+    assert_int_equal(pwrite(thread->worker.schedstat_fd, text, (size_t)length, 0), length);
+}
+
+static void set_up(struct thread *thread, uint64_t now_ns)
+{
+    struct cairn_worker *worker = &thread->worker;
+
+    memset(thread, 0, sizeof(*thread));
+    worker->tid = worker->ns_tid = getpid();
+    worker->clock.page = &thread->page;
+    worker->schedstat_fd = memfd_create("schedstat", 0);
+    worker->wchan_fd = memfd_create("wchan", 0);
+    assert_true(worker->schedstat_fd >= 0 && worker->wchan_fd >= 0);
+    assert_int_equal(write(worker->wchan_fd, "0", 1), 1);
+    write_book(thread, SECOND, 0);
+    worker->has_book = worker->ran = true;
+    worker->cpu_ns = worker->book_ns = SECOND;
+    worker->book_at_ns = worker->look_ns = now_ns;
+}
+
+static void tear_down(struct thread *thread)
+{
+    close(thread->worker.schedstat_fd);
+    close(thread->worker.wchan_fd);
+}
+
+/* Nothing of it moves for so long that it can have no processor. */
+static uint64_t wait_in_queue(struct thread *thread, uint64_t now_ns)
+{
+    for (int i = 0; i < 40; i++)
+        cairn_worker_look(&thread->worker, now_ns += MS);
+    assert_true(thread->worker.queued);
+    assert_false(cairn_worker_look(&thread->worker, now_ns += MS));
+    return now_ns;
+}
+
+static void test_who_waits_for_a_processor_is_in_the_queue(void **state)
+{
+    struct thread thread;
+
+    (void)state;
+    set_up(&thread, SECOND);
+    wait_in_queue(&thread, SECOND);
+    assert_int_equal(thread.worker.cpu_delta_ns, 0);
+    assert_int_equal(thread.worker.runq_delta_ns, MS);
+    tear_down(&thread);
+}
+
+/* The book says so with the kernel's next tick only, milliseconds later. */
+static void test_who_was_given_a_processor_runs_at_once(void **state)
+{
+    struct thread thread;
+    struct cairn_worker *worker = &thread.worker;
+    uint64_t now_ns;
+
+    (void)state;
+    set_up(&thread, SECOND);
+    now_ns = wait_in_queue(&thread, SECOND);
+    write_book(&thread, SECOND, now_ns - SECOND);
+    thread.page.lock += 2;
+    assert_true(cairn_worker_look(worker, now_ns += MS / 4));
+    assert_false(worker->queued);
+    assert_true(cairn_worker_look(worker, now_ns += MS / 2));
+    assert_false(worker->queued);
+    assert_int_equal(worker->cpu_delta_ns, MS / 2);
+    assert_int_equal(worker->runq_delta_ns, 0);
+    tear_down(&thread);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_who_waits_for_a_processor_is_in_the_queue),
+        cmocka_unit_test(test_who_was_given_a_processor_runs_at_once),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
