@@ -228,6 +228,18 @@ static int look(struct cairn_pyread *read, struct cairn_pychains *chains,
     return take_awaited(read, &view, link);
 }
 
+/* Nothing awaits itself: where a chain comes back to a link of its own, what it went through was
+ * not there at one moment, and which of the two that await this link did so is not told. */
+static bool goes_round(struct cairn_pychains *chains, uint32_t first, uint64_t object)
+{
+    struct cairn_pychain_link *links = chains->links.items;
+
+    for (uint32_t at = first; at != CAIRN_PYCHAIN_END; at = links[at].next)
+        if (links[at].object == object)
+            return links[at].circular = true;
+    return false;
+}
+
 int cairn_pychains_follow(struct cairn_pyread *read, struct cairn_pychains *chains,
                           struct cairn_pypages *pages, uint64_t object, uint32_t *ret_link)
 {
@@ -238,6 +250,8 @@ int cairn_pychains_follow(struct cairn_pyread *read, struct cairn_pychains *chai
         struct cairn_pychain_link *link;
         int code;
 
+        if (depth && goes_round(chains, *ret_link, object))
+            return 0;
         if (depth == CAIRN_PYCHAIN_DEPTH_MAX) {
             chains->links.items[last].truncated = true;
             return 0;
@@ -279,6 +293,21 @@ int cairn_pychains_goes(struct cairn_pyread *read, struct cairn_pychains *chains
     return 0;
 }
 
+/* A loop awaits one thing after the other at one place, and what it has done with may be another's
+ * by then. */
+static bool awaits_as(const struct cairn_pychain_link *now, const struct cairn_pychain_link *link)
+{
+    return now->awaits == link->awaits && !link->circular;
+}
+
+static bool awaits_still(const struct cairn_pyread *read, const struct cairn_pyview *view,
+                         struct cairn_pychain_link *now, const struct cairn_pychain_link *link)
+{
+    int code = link->awaits ? take_awaited(read, view, now) : 0;
+
+    return code == 0 && awaits_as(now, link);
+}
+
 void cairn_pychains_confirm(const struct cairn_pyread *read, struct cairn_pychains *chains,
                             struct cairn_pypages *pages, size_t first)
 {
@@ -287,14 +316,17 @@ void cairn_pychains_confirm(const struct cairn_pyread *read, struct cairn_pychai
     for (size_t i = first; i < chains->links.count; i++) {
         struct cairn_pychain_link *link = &chains->links.items[i], now = {.object = link->object};
 
-        link->holds = link->kind == CAIRN_PYCHAIN_WRAPS;
+        link->holds = false;
+        if (link->kind == CAIRN_PYCHAIN_WRAPS)
+            link->holds = cairn_pyview_get(&view, link->object + WRAPPED_AT, &now.awaits, 8) == 0 &&
+                          awaits_as(&now, link);
         if (link->kind != CAIRN_PYCHAIN_FRAMED)
             continue;
         if (take_frame(read, &view, &now) < 0 || now.code != link->code)
             link->code = 0; /* another's */
         else
-            link->holds =
-                now.state == link->state && now.frame == link->frame && now.instr == link->instr;
+            link->holds = now.state == link->state && now.frame == link->frame &&
+                          now.instr == link->instr && awaits_still(read, &view, &now, link);
     }
 }
 

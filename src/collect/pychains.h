@@ -36,8 +36,9 @@ struct cairn_pychain_link {
     uint64_t unit; /* the code unit that told whether it awaits; 0: none was asked */
     int8_t state;
     enum cairn_pychain_kind kind;
-    bool holds;     /* it was the same when read again */
+    bool holds;     /* it was the same when read again, and awaited the same */
     bool truncated; /* it awaits more than is followed */
+    bool circular;  /* its chain came back to it */
 };
 
 struct cairn_pychains {

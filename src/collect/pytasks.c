@@ -501,13 +501,13 @@ static void take_frames(struct cairn_pyread *read, uint32_t at, struct cairn_pyt
 
     for (const struct cairn_pychain_link *link; at != CAIRN_PYCHAIN_END; at = link->next) {
         link = &tasks->chains.links.items[at];
-        task->truncated |= link->truncated;
         if (!cairn_pychains_goes_on(link))
             return;
         if (!link->holds) {
             task->torn = true;
             return;
         }
+        task->truncated = link->truncated;
         if (link->kind == CAIRN_PYCHAIN_WRAPS)
             continue;
         if (!cairn_pychains_frame(read, link, &tasks->frames.items[tasks->frames.count])) {
