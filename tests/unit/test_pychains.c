@@ -103,7 +103,7 @@ static int setup(void **state)
     world.type_wrapper = make_type(&world, "coroutine_wrapper");
     world.type_other = make_type(&world, "_asyncio.Future");
     cairn_pychains_init(&world.chains, CHAINS);
-    cairn_pypages_init(&world.pages);
+    cairn_pypages_init(&world.pages, CAIRN_PYPAGE_BYTES);
     *state = &world;
     return 0;
 }
@@ -127,10 +127,10 @@ static uint32_t follow(struct world *world, uint64_t coro)
     return first;
 }
 
-static void confirm(struct world *world)
+static void confirm(struct world *world, uint32_t first)
 {
     assert_int_equal(cairn_pypages_again(&world->pages, &world->read.remote), 0);
-    cairn_pychains_confirm(&world->read, &world->chains, &world->pages, 0);
+    cairn_pychains_confirm(&world->read, &world->chains, &world->pages, first);
 }
 
 /* How many links of a chain hold, and whether the last of them is said to await more. */
@@ -157,7 +157,7 @@ static void test_a_chain_that_stays_holds(void **state)
 
     put(world, wrapper + 16, make_coro(world, make(world, 64, world->type_other)));
     first = follow(world, coro);
-    confirm(world);
+    confirm(world, first);
     assert_true(cairn_pychains_holds(&world->chains, first));
     assert_int_equal(held(world, first, &truncated), 3);
     assert_false(truncated);
@@ -173,7 +173,7 @@ static void test_a_chain_that_is_too_deep_is_truncated(void **state)
     for (int i = 0; i <= CAIRN_PYCHAIN_DEPTH_MAX; i++)
         coro = make_coro(world, coro);
     first = follow(world, coro);
-    confirm(world);
+    confirm(world, first);
     assert_int_equal(held(world, first, &truncated), CAIRN_PYCHAIN_DEPTH_MAX);
     assert_true(truncated);
 }
@@ -188,14 +188,14 @@ static void test_a_circle_is_torn_where_it_begins(void **state)
 
     await(world, inner, middle);
     first = follow(world, make_coro(world, middle));
-    confirm(world);
+    confirm(world, first);
     assert_int_equal(world->chains.links.count, 3);
     assert_false(cairn_pychains_holds(&world->chains, first));
     assert_int_equal(held(world, first, &truncated), 1);
     assert_false(truncated);
     await(world, inner, inner);
     first = follow(world, inner);
-    confirm(world);
+    confirm(world, first);
     assert_int_equal(held(world, first, &truncated), 0);
 }
 
@@ -213,11 +213,11 @@ static void test_who_awaits_another_does_not_hold(void **state)
     put(world, wrapper + 16, one);
     first = follow(world, outer);
     await(world, outer, two);
-    confirm(world);
+    confirm(world, first);
     assert_int_equal(held(world, first, &truncated), 0);
     second = follow(world, wrapping);
     put(world, wrapper + 16, two);
-    confirm(world);
+    confirm(world, second);
     assert_int_equal(held(world, second, &truncated), 1);
 }
 
