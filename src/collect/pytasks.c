@@ -303,8 +303,10 @@ static int follow_alone(struct cairn_pyread *read, struct found *found)
         CAIRN_TRY(want_task(read, found));
         CAIRN_TRY(cairn_pypages_begin(&tasks->alone, &read->remote, true));
         code = is_there(read, &view, found, &there);
-        if (code < 0 || !there)
-            return is_final(code) ? code : 0; /* it is over */
+        if (code < 0 || !there) { /* it was over before it could be looked at */
+            found->holds = false;
+            return is_final(code) ? code : 0;
+        }
         CAIRN_TRY(cairn_pychains_follow(read, &tasks->chains, &tasks->alone, found->coro, &first));
         CAIRN_TRY(cairn_pypages_again(&tasks->alone, &read->remote));
         CAIRN_TRY(judge(read, &tasks->alone, &now, first));
