@@ -171,7 +171,7 @@ static int take_frame(const struct cairn_pyread *read, const struct cairn_pyview
 
 /* Until 3.12 only the instruction tells whether a generator awaits or yields. */
 static int is_at_await(const struct cairn_pyread *read, const struct cairn_pyview *view,
-                       struct cairn_pychain_link *link, bool *ret_awaits)
+                       const struct cairn_pychain_link *link, bool *ret_awaits)
 {
     const struct cairn_pylayout *l = &read->runtime.layout;
     uint64_t units = 0;
@@ -181,15 +181,25 @@ static int is_at_await(const struct cairn_pyread *read, const struct cairn_pyvie
         CAIRN_TRY(cairn_pyview_get(view, link->code + l->code_bytes, &units, 8));
         units += l->bytes_data;
     }
-    link->unit = units + link->instr + 2;
-    CAIRN_TRY(cairn_pyview_get(view, link->unit, unit, sizeof(unit)));
+    CAIRN_TRY(cairn_pyview_get(view, units + link->instr + 2, unit, sizeof(unit)));
     *ret_awaits = units ? unit[0] == YIELD_FROM : unit[1] >= RESUME_AWAIT;
+    return 0;
+}
+
+static int get_awaited(const struct cairn_pyread *read, const struct cairn_pyview *view,
+                       uint64_t top, uint64_t *ret_awaits)
+{
+    const unsigned minor = read->runtime.table->minor;
+
+    CAIRN_TRY(cairn_pyview_get(view, top - (minor >= 15 ? 16 : 8), ret_awaits, 8));
+    if (minor >= 14)
+        *ret_awaits &= ~CAIRN_PYSTACK_TAG_BITS;
     return 0;
 }
 
 /* What a frame that is suspended awaits lies on top of its stack. */
 static int take_awaited(const struct cairn_pyread *read, const struct cairn_pyview *view,
-                        struct cairn_pychain_link *link)
+                        const struct cairn_pyview *units, struct cairn_pychain_link *link)
 {
     const struct cairn_pytable *table = read->runtime.table;
     bool awaits = link->state == table->suspended + 1;
@@ -199,14 +209,9 @@ static int take_awaited(const struct cairn_pyread *read, const struct cairn_pyvi
     if (table->minor <= 12) {
         if (link->state != table->suspended)
             return 0;
-        CAIRN_TRY(is_at_await(read, view, link, &awaits));
+        CAIRN_TRY(is_at_await(read, units, link, &awaits));
     }
-    if (awaits)
-        CAIRN_TRY(
-            cairn_pyview_get(view, link->top - (table->minor >= 15 ? 16 : 8), &link->awaits, 8));
-    if (table->minor >= 14)
-        link->awaits &= ~CAIRN_PYSTACK_TAG_BITS;
-    return 0;
+    return awaits ? get_awaited(read, view, link->top, &link->awaits) : 0;
 }
 
 /* What the object of a link is, where its frame stands, and what it awaits. -CAIRN_EUNREADABLE: as
@@ -215,6 +220,7 @@ static int look(struct cairn_pyread *read, struct cairn_pychains *chains,
                 struct cairn_pypages *pages, struct cairn_pychain_link *link)
 {
     const struct cairn_pyview view = {pages, &read->remote};
+    const struct cairn_pyview units = {chains->units ? chains->units : pages, &read->remote};
     uint64_t type;
 
     link->kind = CAIRN_PYCHAIN_OTHER;
@@ -225,7 +231,19 @@ static int look(struct cairn_pyread *read, struct cairn_pychains *chains,
     if (link->kind != CAIRN_PYCHAIN_FRAMED)
         return 0;
     CAIRN_TRY(take_frame(read, &view, link));
-    return take_awaited(read, &view, link);
+    return take_awaited(read, &view, &units, link);
+}
+
+/* Nothing awaits itself: where a chain comes back to a link of its own, what it went through was
+ * not there at one moment, and which of the two that await this link did so is not told. */
+static bool goes_round(struct cairn_pychains *chains, uint32_t first, uint64_t object)
+{
+    struct cairn_pychain_link *links = chains->links.items;
+
+    for (uint32_t at = first; at != CAIRN_PYCHAIN_END; at = links[at].next)
+        if (links[at].object == object)
+            return links[at].circular = true;
+    return false;
 }
 
 int cairn_pychains_follow(struct cairn_pyread *read, struct cairn_pychains *chains,
@@ -238,6 +256,8 @@ int cairn_pychains_follow(struct cairn_pyread *read, struct cairn_pychains *chai
         struct cairn_pychain_link *link;
         int code;
 
+        if (depth && goes_round(chains, *ret_link, object))
+            return 0;
         if (depth == CAIRN_PYCHAIN_DEPTH_MAX) {
             chains->links.items[last].truncated = true;
             return 0;
@@ -279,22 +299,44 @@ int cairn_pychains_goes(struct cairn_pyread *read, struct cairn_pychains *chains
     return 0;
 }
 
+/* A loop awaits one thing after the other at one place, and what it has done with may be another's
+ * by then. */
+static bool awaits_as(const struct cairn_pychain_link *now, const struct cairn_pychain_link *link)
+{
+    return now->awaits == link->awaits && !link->circular;
+}
+
+static bool awaits_still(const struct cairn_pyread *read, const struct cairn_pyview *view,
+                         struct cairn_pychain_link *now, const struct cairn_pychain_link *link)
+{
+    int code = link->awaits ? get_awaited(read, view, now->top, &now->awaits) : 0;
+
+    return code == 0 && awaits_as(now, link);
+}
+
+static bool is_as_before(const struct cairn_pyread *read, const struct cairn_pyview *view,
+                         struct cairn_pychain_link *link)
+{
+    struct cairn_pychain_link now = {.object = link->object};
+
+    if (link->kind == CAIRN_PYCHAIN_WRAPS)
+        return cairn_pyview_get(view, link->object + WRAPPED_AT, &now.awaits, 8) == 0 &&
+               awaits_as(&now, link);
+    if (link->kind != CAIRN_PYCHAIN_FRAMED)
+        return false;
+    link->keeps_code = take_frame(read, view, &now) == 0 && now.code == link->code;
+    return link->keeps_code && now.state == link->state && now.frame == link->frame &&
+           now.instr == link->instr && awaits_still(read, view, &now, link);
+}
+
 void cairn_pychains_confirm(const struct cairn_pyread *read, struct cairn_pychains *chains,
-                            struct cairn_pypages *pages, size_t first)
+                            struct cairn_pypages *pages, uint32_t at)
 {
     const struct cairn_pyview view = {.pages = pages};
 
-    for (size_t i = first; i < chains->links.count; i++) {
-        struct cairn_pychain_link *link = &chains->links.items[i], now = {.object = link->object};
-
-        link->holds = link->kind == CAIRN_PYCHAIN_WRAPS;
-        if (link->kind != CAIRN_PYCHAIN_FRAMED)
-            continue;
-        if (take_frame(read, &view, &now) < 0 || now.code != link->code)
-            link->code = 0; /* another's */
-        else
-            link->holds =
-                now.state == link->state && now.frame == link->frame && now.instr == link->instr;
+    for (struct cairn_pychain_link *link; at != CAIRN_PYCHAIN_END; at = link->next) {
+        link = &chains->links.items[at];
+        link->holds = is_as_before(read, &view, link);
     }
 }
 
@@ -315,18 +357,20 @@ bool cairn_pychains_holds(const struct cairn_pychains *chains, uint32_t link)
 int cairn_pychains_want(const struct cairn_pyread *read, const struct cairn_pychains *chains,
                         struct cairn_pypages *pages, uint32_t at)
 {
+    const struct cairn_pylayout *l = &read->runtime.layout;
+
     for (const struct cairn_pychain_link *link; at != CAIRN_PYCHAIN_END; at = link->next) {
         link = &chains->links.items[at];
-        CAIRN_TRY(cairn_pypages_want(pages, link->object));
-        if (link->frame)
-            CAIRN_TRY(cairn_pypages_want(pages, link->frame));
-        if (link->top)
-            CAIRN_TRY(cairn_pypages_want(pages, link->top - 8));
-        if (!link->unit)
+        CAIRN_TRY(cairn_pypages_want(pages, link->object + l->object_type, 8));
+        if (link->kind == CAIRN_PYCHAIN_WRAPS)
+            CAIRN_TRY(cairn_pypages_want(pages, link->object + WRAPPED_AT, 8));
+        if (link->kind != CAIRN_PYCHAIN_FRAMED)
             continue;
-        CAIRN_TRY(cairn_pypages_want(pages, link->unit));
-        if (cairn_pylayout_has(read->runtime.layout.code_bytes))
-            CAIRN_TRY(cairn_pypages_want(pages, link->code + read->runtime.layout.code_bytes));
+        CAIRN_TRY(cairn_pypages_want(pages, link->object, l->gen_frame + 8));
+        if (link->frame)
+            CAIRN_TRY(cairn_pypages_want(pages, link->frame, l->frame_size));
+        if (link->top)
+            CAIRN_TRY(cairn_pypages_want(pages, link->top - 16, 16));
     }
     return 0;
 }
@@ -336,7 +380,7 @@ int cairn_pychains_want(const struct cairn_pyread *read, const struct cairn_pych
 struct cairn_pycode_entry *cairn_pychains_code(const struct cairn_pyread *read,
                                                const struct cairn_pychain_link *link)
 {
-    return link->kind == CAIRN_PYCHAIN_FRAMED && link->code
+    return link->kind == CAIRN_PYCHAIN_FRAMED && link->keeps_code
                ? cairn_pycodes_find(&read->codes, link->code)
                : NULL;
 }

@@ -32,18 +32,20 @@ struct cairn_pychain_link {
     uint64_t object, awaits;
     uint64_t frame; /* its address; 0: it has none any more */
     uint64_t code, instr;
-    uint64_t top;  /* where the stack of its frame ends; 0: it has none now */
-    uint64_t unit; /* the code unit that told whether it awaits; 0: none was asked */
+    uint64_t top; /* where the stack of its frame ends; 0: it has none now */
     int8_t state;
     enum cairn_pychain_kind kind;
-    bool holds;     /* it was the same when read again */
-    bool truncated; /* it awaits more than is followed */
+    bool keeps_code; /* it was still of this code when read again */
+    bool holds;      /* it was the same when read again, and awaited the same */
+    bool truncated;  /* it awaits more than is followed */
+    bool circular;   /* its chain came back to it */
 };
 
 struct cairn_pychains {
     struct cairn_map types; /* address of a type to its kind */
     CAIRN_VEC(struct cairn_pychain_link) links;
     size_t max_links;
+    struct cairn_pypages *units; /* code is read here, since it lasts; NULL: where all else is */
 };
 
 /* At most `chain_count` chains in a round. */
@@ -58,9 +60,9 @@ void cairn_pychains_clear(struct cairn_pychains *chains);
 int cairn_pychains_follow(struct cairn_pyread *read, struct cairn_pychains *chains,
                           struct cairn_pypages *pages, uint64_t object, uint32_t *ret_link);
 
-/* Tells of every link from `first` on whether it holds, when the pages were read again. */
+/* Tells of every link of a chain whether it holds, when the pages were read again. */
 void cairn_pychains_confirm(const struct cairn_pyread *read, struct cairn_pychains *chains,
-                            struct cairn_pypages *pages, size_t first);
+                            struct cairn_pypages *pages, uint32_t link);
 
 /* False: it is no part of the chain but what that ends in front of: a future, say. */
 bool cairn_pychains_goes_on(const struct cairn_pychain_link *link);
@@ -68,7 +70,8 @@ bool cairn_pychains_goes_on(const struct cairn_pychain_link *link);
 /* Whether all of a chain holds. */
 bool cairn_pychains_holds(const struct cairn_pychains *chains, uint32_t link);
 
-/* Says of all pages that the chain lies in that they will be looked at. 0, or -CAIRN_ENOMEM. */
+/* Says of all pages that the chain lies in, code left out, that they will be looked at. 0, or
+ * -CAIRN_ENOMEM. */
 int cairn_pychains_want(const struct cairn_pyread *read, const struct cairn_pychains *chains,
                         struct cairn_pypages *pages, uint32_t link);
 

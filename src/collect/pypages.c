@@ -1,16 +1,18 @@
 #include "pypages.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "err.h"
 #include "pystr.h"
 
+#define RUN_PAGES 16   /* that lie side by side are read as one */
 #define KEEP_ROUNDS 16 /* pages that nobody looked at for so long are forgotten */
 #define BUFFER_MAX_BYTES ((size_t)CAIRN_PYPAGES_MAX * CAIRN_PYPAGE_BYTES)
 
-void cairn_pypages_init(struct cairn_pypages *pages)
+void cairn_pypages_init(struct cairn_pypages *pages, size_t page_bytes)
 {
-    *pages = (struct cairn_pypages){0};
+    *pages = (struct cairn_pypages){.page_bytes = page_bytes};
     cairn_map_init(&pages->index, CAIRN_PYPAGES_MAX);
 }
 
@@ -22,7 +24,6 @@ void cairn_pypages_release(struct cairn_pypages *pages)
     cairn_vec_release(&pages->ok);
     free(pages->first);
     free(pages->second);
-    free(pages->third);
     pages->first = pages->second = NULL;
     pages->first_cap = pages->second_cap = 0;
 }
@@ -46,147 +47,182 @@ static int add(struct cairn_pypages *pages, uint64_t address, bool ok)
     return 0;
 }
 
-int cairn_pypages_want(struct cairn_pypages *pages, uint64_t address)
+int cairn_pypages_want(struct cairn_pypages *pages, uint64_t address, size_t size_bytes)
 {
-    uint64_t known;
+    uint64_t at = address - address % pages->page_bytes, known;
 
-    address -= address % CAIRN_PYPAGE_BYTES;
-    if (pages->pages.count == CAIRN_PYPAGES_MAX || cairn_map_get(&pages->index, address, 0, &known))
-        return 0;
-    return add(pages, address, true);
-}
-
-/* Room for the copies of `count` pages. */
-static int make_room(uint8_t **buffer, size_t *cap, size_t count)
-{
-    return cairn_vec_grow((void **)buffer, cap, count * CAIRN_PYPAGE_BYTES, 1, BUFFER_MAX_BYTES);
-}
-
-static int plan(struct cairn_pypages *pages, size_t place, uint8_t *buffer)
-{
-    size_t count = pages->parts.count;
-
-    CAIRN_TRY(cairn_vec_reserve(&pages->parts, count + 1, CAIRN_PYPAGES_MAX));
-    CAIRN_TRY(cairn_vec_reserve(&pages->ok, count + 1, CAIRN_PYPAGES_MAX));
-    pages->parts.items[count] = (struct cairn_remote_part){
-        pages->pages.items[place].address, buffer + place * CAIRN_PYPAGE_BYTES, CAIRN_PYPAGE_BYTES};
-    pages->parts.count = count + 1;
+    if (address > UINT64_MAX - CAIRN_PYPAGE_BYTES - size_bytes)
+        return 0; /* nothing lies there */
+    for (; at < address + size_bytes; at += pages->page_bytes)
+        if (pages->pages.count < CAIRN_PYPAGES_MAX && !cairn_map_get(&pages->index, at, 0, &known))
+            CAIRN_TRY(add(pages, at, true));
     return 0;
 }
 
-static int read_planned(struct cairn_pypages *pages, struct cairn_remote *remote)
+/* Room for the copies of `count` pages. */
+static int make_room(const struct cairn_pypages *pages, uint8_t **buffer, size_t *cap, size_t count)
 {
-    return cairn_pystr_read_each(remote, pages->parts.items, pages->parts.count, pages->ok.items);
+    return cairn_vec_grow((void **)buffer, cap, count * pages->page_bytes, 1, BUFFER_MAX_BYTES);
 }
 
-/* Reads all pages again, or those that were looked at in this round. */
-static int read_again(struct cairn_pypages *pages, struct cairn_remote *remote, bool looked_at)
+/* Pages that lie side by side, and whose copies do, are one part: each takes its time. */
+static int plan(struct cairn_pypages *pages, size_t place, uint8_t *buffer, bool runs)
 {
-    size_t part = 0;
+    const size_t count = pages->parts.count, page_bytes = pages->page_bytes;
+    struct cairn_pypage *page = &pages->pages.items[place];
+    uint8_t *data = buffer + place * page_bytes;
+    struct cairn_remote_part *last = count ? &pages->parts.items[count - 1] : NULL;
 
-    CAIRN_TRY(make_room(&pages->second, &pages->second_cap, pages->pages.count));
+    if (runs && last && last->address + last->size_bytes == page->address &&
+        (uint8_t *)last->data + last->size_bytes == data &&
+        last->size_bytes < RUN_PAGES * page_bytes) {
+        last->size_bytes += page_bytes;
+        page->part = count - 1;
+        return 0;
+    }
+    CAIRN_TRY(cairn_vec_reserve(&pages->parts, count + 1, 2 * CAIRN_PYPAGES_MAX));
+    CAIRN_TRY(cairn_vec_reserve(&pages->ok, count + 1, 2 * CAIRN_PYPAGES_MAX));
+    pages->parts.items[count] = (struct cairn_remote_part){page->address, data, page_bytes};
+    pages->parts.count = count + 1;
+    page->part = count;
+    return 0;
+}
+
+static int read_planned(struct cairn_pypages *pages, struct cairn_remote *remote, bool *ret_all)
+{
+    *ret_all = true;
+    CAIRN_TRY(
+        cairn_pystr_read_each(remote, pages->parts.items, pages->parts.count, pages->ok.items));
+    for (size_t i = 0; i < pages->parts.count; i++)
+        *ret_all &= pages->ok.items[i];
+    return 0;
+}
+
+static int read_looked_at(struct cairn_pypages *pages, struct cairn_remote *remote, bool runs,
+                          bool *ret_all)
+{
     pages->parts.count = 0;
     for (size_t i = 0; i < pages->pages.count; i++)
-        if (!looked_at || pages->pages.items[i].round == pages->round)
-            CAIRN_TRY(plan(pages, i, pages->second));
-    CAIRN_TRY(read_planned(pages, remote));
+        if (pages->pages.items[i].round == pages->round)
+            CAIRN_TRY(plan(pages, i, pages->second, runs));
+    return read_planned(pages, remote, ret_all);
+}
+
+/* Reads again what was looked at in this round. */
+static int read_again(struct cairn_pypages *pages, struct cairn_remote *remote)
+{
+    bool all;
+
+    CAIRN_TRY(make_room(pages, &pages->second, &pages->second_cap, pages->pages.count));
+    CAIRN_TRY(read_looked_at(pages, remote, true, &all));
+    if (!all) /* one of them, and not those beside it */
+        CAIRN_TRY(read_looked_at(pages, remote, false, &all));
     for (size_t i = 0; i < pages->pages.count; i++) {
         struct cairn_pypage *page = &pages->pages.items[i];
 
-        page->again = (!looked_at || page->round == pages->round) && pages->ok.items[part++];
+        page->again = page->round == pages->round && pages->ok.items[page->part];
     }
     pages->again = pages->pages.count;
     return 0;
 }
 
-int cairn_pypages_once_more(struct cairn_pypages *pages, struct cairn_remote *remote)
+static int by_address(const void *a, const void *b)
 {
-    size_t count = pages->pages.count;
+    const struct cairn_pypage *one = a, *other = b;
 
-    CAIRN_TRY(make_room(&pages->third, &pages->third_cap, count));
-    pages->parts.count = 0;
-    for (size_t i = 0; i < count; i++)
-        CAIRN_TRY(plan(pages, i, pages->third));
-    CAIRN_TRY(read_planned(pages, remote));
-    for (size_t i = 0; i < count; i++)
-        pages->pages.items[i].later = pages->ok.items[i];
-    pages->later = count;
-    return 0;
+    return (one->address > other->address) - (one->address < other->address);
 }
 
-bool cairn_pypages_shift(struct cairn_pypages *pages)
-{
-    uint8_t *first = pages->first;
-    size_t cap = pages->first_cap;
-
-    if (!pages->later || pages->later != pages->pages.count)
-        return false;
-    pages->later = 0;
-    pages->first = pages->second;
-    pages->first_cap = pages->second_cap;
-    pages->second = pages->third;
-    pages->second_cap = pages->third_cap;
-    pages->third = first;
-    pages->third_cap = cap;
-    for (size_t i = 0; i < pages->pages.count; i++) {
-        pages->pages.items[i].ok = pages->pages.items[i].again;
-        pages->pages.items[i].again = pages->pages.items[i].later;
-    }
-    return true;
-}
-
-/* Forgets pages that were of no use for long, and those that cannot be read. */
+/* Forgets pages that were of no use for long, and those that cannot be read; the others are put in
+ * order. */
 static int forget(struct cairn_pypages *pages)
 {
+    struct cairn_pypage *items = pages->pages.items;
     size_t kept = 0;
+    bool sorted = true;
 
-    cairn_map_clear(&pages->index);
     for (size_t i = 0; i < pages->pages.count; i++) {
-        const struct cairn_pypage *page = &pages->pages.items[i];
-
-        if (!page->ok || page->round + KEEP_ROUNDS < pages->round)
+        if (!items[i].ok || items[i].round + KEEP_ROUNDS < pages->round)
             continue;
-        CAIRN_TRY(cairn_map_put(&pages->index, page->address, 0, kept));
-        pages->pages.items[kept++] = *page;
+        sorted &= !kept || items[kept - 1].address < items[i].address;
+        items[kept++] = items[i];
     }
+    if (sorted && kept == pages->pages.count)
+        return 0;
+    if (!sorted)
+        qsort(items, kept, sizeof(*items), by_address);
     pages->pages.count = kept;
+    cairn_map_clear(&pages->index);
+    for (size_t i = 0; i < kept; i++)
+        CAIRN_TRY(cairn_map_put(&pages->index, items[i].address, 0, i));
     return 0;
+}
+
+/* *ret_once: so many parts are the first of the two readings. */
+static int read_all(struct cairn_pypages *pages, struct cairn_remote *remote, bool at_once,
+                    bool runs, size_t *ret_once, bool *ret_all)
+{
+    const size_t count = pages->pages.count;
+
+    pages->parts.count = 0;
+    for (size_t i = 0; i < count; i++)
+        CAIRN_TRY(plan(pages, i, pages->first, runs));
+    *ret_once = pages->parts.count;
+    for (size_t i = 0; at_once && i < count; i++)
+        CAIRN_TRY(plan(pages, i, pages->second, runs));
+    return read_planned(pages, remote, ret_all);
 }
 
 int cairn_pypages_begin(struct cairn_pypages *pages, struct cairn_remote *remote, bool at_once)
 {
-    size_t count;
+    size_t count, once;
+    bool all;
 
     pages->round++;
     CAIRN_TRY(forget(pages));
     count = pages->pages.count;
-    CAIRN_TRY(make_room(&pages->first, &pages->first_cap, count));
-    pages->parts.count = 0;
-    for (size_t i = 0; i < count; i++)
-        CAIRN_TRY(plan(pages, i, pages->first));
-    CAIRN_TRY(read_planned(pages, remote));
-    for (size_t i = 0; i < count; i++)
-        pages->pages.items[i].ok = pages->ok.items[i];
-    pages->again = pages->later = 0;
-    return at_once && count ? read_again(pages, remote, false) : 0;
+    CAIRN_TRY(make_room(pages, &pages->first, &pages->first_cap, count));
+    CAIRN_TRY(make_room(pages, &pages->second, &pages->second_cap, count));
+    CAIRN_TRY(read_all(pages, remote, at_once, true, &once, &all));
+    if (!all)
+        CAIRN_TRY(read_all(pages, remote, at_once, false, &once, &all));
+    for (size_t i = 0; i < count; i++) {
+        struct cairn_pypage *page = &pages->pages.items[i];
+
+        page->again = at_once && pages->ok.items[page->part];
+        page->ok = pages->ok.items[at_once ? page->part - once : page->part];
+    }
+    pages->again = at_once ? count : 0;
+    return 0;
+}
+
+/* Most of what is looked for lies where the last was. */
+static bool is_known(struct cairn_pypages *pages, uint64_t address, size_t *ret_place)
+{
+    uint64_t known;
+
+    if (pages->last >= pages->pages.count || pages->pages.items[pages->last].address != address) {
+        if (!cairn_map_get(&pages->index, address, 0, &known))
+            return false;
+        pages->last = (size_t)known;
+    }
+    *ret_place = pages->last;
+    return true;
 }
 
 static int find(struct cairn_pypages *pages, struct cairn_remote *remote, uint64_t address,
                 size_t *ret_place)
 {
     size_t count = pages->pages.count;
-    uint64_t known;
     int code;
 
-    if (cairn_map_get(&pages->index, address, 0, &known)) {
-        *ret_place = (size_t)known;
+    if (is_known(pages, address, ret_place))
         return 0;
-    }
     if (count == CAIRN_PYPAGES_MAX)
         return -CAIRN_EUNREADABLE;
-    CAIRN_TRY(make_room(&pages->first, &pages->first_cap, count + 1));
-    code = cairn_remote_get(remote, address, pages->first + count * CAIRN_PYPAGE_BYTES,
-                            CAIRN_PYPAGE_BYTES);
+    CAIRN_TRY(make_room(pages, &pages->first, &pages->first_cap, count + 1));
+    code = cairn_remote_get(remote, address, pages->first + count * pages->page_bytes,
+                            pages->page_bytes);
     if (code == -CAIRN_EGONE || code == -CAIRN_EPERM)
         return code;
     *ret_place = count;
@@ -194,9 +230,9 @@ static int find(struct cairn_pypages *pages, struct cairn_remote *remote, uint64
 }
 
 /* How much of what is asked for lies in the page of its start. */
-static size_t part_of(uint64_t address, size_t size_bytes)
+static size_t part_of(const struct cairn_pypages *pages, uint64_t address, size_t size_bytes)
 {
-    size_t left = CAIRN_PYPAGE_BYTES - (size_t)(address % CAIRN_PYPAGE_BYTES);
+    size_t left = pages->page_bytes - (size_t)(address % pages->page_bytes);
 
     return size_bytes < left ? size_bytes : left;
 }
@@ -207,7 +243,7 @@ int cairn_pypages_get(struct cairn_pypages *pages, struct cairn_remote *remote, 
     uint8_t *to = data;
 
     while (size_bytes) {
-        size_t part = part_of(address, size_bytes), within = address % CAIRN_PYPAGE_BYTES;
+        size_t part = part_of(pages, address, size_bytes), within = address % pages->page_bytes;
         struct cairn_pypage *page;
         size_t place = 0;
 
@@ -216,7 +252,7 @@ int cairn_pypages_get(struct cairn_pypages *pages, struct cairn_remote *remote, 
         page->round = pages->round;
         if (!page->ok)
             return -CAIRN_EUNREADABLE;
-        memcpy(to, pages->first + place * CAIRN_PYPAGE_BYTES + within, part);
+        memcpy(to, pages->first + place * pages->page_bytes + within, part);
         to += part;
         address += part;
         size_bytes -= part;
@@ -228,22 +264,20 @@ int cairn_pypages_get(struct cairn_pypages *pages, struct cairn_remote *remote, 
  * then all are read again. */
 int cairn_pypages_again(struct cairn_pypages *pages, struct cairn_remote *remote)
 {
-    return pages->again == pages->pages.count ? 0 : read_again(pages, remote, true);
+    return pages->again == pages->pages.count ? 0 : read_again(pages, remote);
 }
 
-static int get_again(const struct cairn_pypages *pages, uint64_t address, void *data,
-                     size_t size_bytes)
+static int get_again(struct cairn_pypages *pages, uint64_t address, void *data, size_t size_bytes)
 {
     uint8_t *to = data;
 
     while (size_bytes) {
-        size_t part = part_of(address, size_bytes), within = address % CAIRN_PYPAGE_BYTES;
-        uint64_t place;
+        size_t part = part_of(pages, address, size_bytes), within = address % pages->page_bytes;
+        size_t place;
 
-        if (!cairn_map_get(&pages->index, address - within, 0, &place) ||
-            !pages->pages.items[place].again)
+        if (!is_known(pages, address - within, &place) || !pages->pages.items[place].again)
             return -CAIRN_EUNREADABLE;
-        memcpy(to, pages->second + place * CAIRN_PYPAGE_BYTES + within, part);
+        memcpy(to, pages->second + place * pages->page_bytes + within, part);
         to += part;
         address += part;
         size_bytes -= part;

@@ -3,6 +3,8 @@
  * For what is scattered over many small objects that lie side by side in few pages. The pages that
  * the rounds before looked at are read together when a round begins, others when they are asked
  * for; then all of them are read again: what did not change stood there when the last one was read.
+ * A page takes its time, most of all where the target has just written to it, so what is to be of
+ * one short moment is read in pieces that are smaller.
  * Owner: whoever holds the struct. Threads: one at a time.
  */
 #ifndef CAIRN_PYPAGES_H
@@ -17,12 +19,14 @@
 #include "vec.h"
 
 #define CAIRN_PYPAGE_BYTES 4096u
+#define CAIRN_PYPAGE_SMALL_BYTES 256u
 #define CAIRN_PYPAGES_MAX 8192 /* what lies beyond them cannot be looked at in this round */
 
 struct cairn_pypage {
     uint64_t address;
-    uint64_t round;        /* in which it was last looked at */
-    bool ok, again, later; /* it could be read: first, again, and once more */
+    uint64_t round; /* in which it was last looked at */
+    size_t part;    /* of the read that is planned: it lies in that one */
+    bool ok, again; /* it could be read: first, and again */
 };
 
 struct cairn_pypages {
@@ -30,23 +34,26 @@ struct cairn_pypages {
     CAIRN_VEC(struct cairn_pypage) pages;
     CAIRN_VEC(struct cairn_remote_part) parts;
     CAIRN_VEC(bool) ok;
-    uint8_t *first, *second, *third; /* the copies of page i lie at i * CAIRN_PYPAGE_BYTES */
-    size_t first_cap, second_cap, third_cap;
-    size_t again, later; /* so many were read again, and once more */
+    size_t page_bytes;
+    size_t last;             /* the page that was looked at last */
+    uint8_t *first, *second; /* the copies of page i lie at i * page_bytes */
+    size_t first_cap, second_cap;
+    size_t again; /* so many were read again */
     uint64_t round;
 };
 
-void cairn_pypages_init(struct cairn_pypages *pages);
+/* `page_bytes`: one of the two above. */
+void cairn_pypages_init(struct cairn_pypages *pages, size_t page_bytes);
 void cairn_pypages_release(struct cairn_pypages *pages);
 
 /* Forgets all pages. */
 void cairn_pypages_clear(struct cairn_pypages *pages);
 
 /* Says that the next round will look there. 0, or -CAIRN_ENOMEM. */
-int cairn_pypages_want(struct cairn_pypages *pages, uint64_t address);
+int cairn_pypages_want(struct cairn_pypages *pages, uint64_t address, size_t size_bytes);
 
-/* Begins a round. `at_once`: what is known is read again at once, which is soon enough where no
- * page has to be added. 0, -CAIRN_ENOMEM, -CAIRN_EGONE or -CAIRN_EPERM. */
+/* Begins a round. `at_once`: what is known is read again in the same call, which is soon enough
+ * where no page has to be added. 0, -CAIRN_ENOMEM, -CAIRN_EGONE or -CAIRN_EPERM. */
 int cairn_pypages_begin(struct cairn_pypages *pages, struct cairn_remote *remote, bool at_once);
 
 /* Copies what stood there when the round began, or now where nobody knew of that page.
@@ -69,13 +76,5 @@ void cairn_pyview_remote(struct cairn_pyview *view, struct cairn_remote *ret_rem
 
 /* Reads again what was looked at in this round. As for begin. */
 int cairn_pypages_again(struct cairn_pypages *pages, struct cairn_remote *remote);
-
-/* Reads all pages once more: behind a begin at once, before anything is looked at. As for begin. */
-int cairn_pypages_once_more(struct cairn_pypages *pages, struct cairn_remote *remote);
-
-/* What was read again now counts as what stood there first, and what was read once more as what was
- * read again: what changed between the first two may have stood still since. False: there are no
- * three readings. */
-bool cairn_pypages_shift(struct cairn_pypages *pages);
 
 #endif

@@ -11,15 +11,17 @@
 #include "pytasksets.h"
 
 #define TEXTS_MAX_BYTES ((size_t)CAIRN_PYTASKS_MAX * CAIRN_PYSTR_MAX_BYTES)
-#define FEW 4        /* tasks that are followed together when they did not hold still … */
-#define TIMES_MAX 32 /* … so often in a round */
+#define TOGETHER 32   /* tasks, which may have begun at about the same time */
+#define TRIES_MAX 4   /* for a task that did not hold still … */
+#define ALONE_MAX 128 /* … and for all of them in a round */
 
 struct found {
     uint64_t address, name, coro;
     uint64_t reference, loop; /* until 3.13: as in struct cairn_pytaskset_task */
     uint32_t first;           /* link of its chain */
     bool named;
-    bool holds; /* it was still linked, with the same coroutine, when read again */
+    bool holds;   /* it was still linked, with the same coroutine, when read again */
+    bool settled; /* … and no more is to be found out */
 };
 
 struct names {
@@ -30,13 +32,14 @@ struct names {
 struct cairn_pytasks {
     struct cairn_pytaskplaces places;  /* 3.14 on */
     struct cairn_pytasksets sets;      /* before */
-    struct cairn_pypages pages, fewer; /* of all tasks, and of a few */
+    struct cairn_pypages pages, alone; /* of all tasks, and of one */
     struct cairn_pychains chains;
     CAIRN_VEC(struct cairn_pytask) items;
     CAIRN_VEC(struct found) found; /* beside items */
     CAIRN_VEC(struct cairn_pyframe) frames;
     struct names names, names_again;
     uint64_t left_out;
+    unsigned alone_count; /* tasks that were followed alone in this round */
 };
 
 static uint64_t u64_at(const uint8_t *data, uint64_t place)
@@ -55,9 +58,10 @@ static int tasks_of(struct cairn_pyread *read, struct cairn_pytasks **ret_tasks)
         tasks = cairn_calloc(1, sizeof(*tasks));
         if (!tasks)
             return -CAIRN_ENOMEM;
-        cairn_pychains_init(&tasks->chains, CAIRN_PYTASKS_MAX);
-        cairn_pypages_init(&tasks->pages);
-        cairn_pypages_init(&tasks->fewer);
+        cairn_pychains_init(&tasks->chains, CAIRN_PYTASKS_MAX + ALONE_MAX);
+        cairn_pypages_init(&tasks->pages, CAIRN_PYPAGE_BYTES);
+        cairn_pypages_init(&tasks->alone, CAIRN_PYPAGE_SMALL_BYTES);
+        tasks->chains.units = &tasks->pages;
         cairn_buf_init(&tasks->names.texts, TEXTS_MAX_BYTES);
         cairn_buf_init(&tasks->names_again.texts, TEXTS_MAX_BYTES);
         read->tasks = tasks;
@@ -80,7 +84,7 @@ void cairn_pytasks_free(struct cairn_pytasks *tasks)
     cairn_vec_release(&tasks->names_again.strs);
     cairn_buf_release(&tasks->names_again.texts);
     cairn_pypages_release(&tasks->pages);
-    cairn_pypages_release(&tasks->fewer);
+    cairn_pypages_release(&tasks->alone);
     free(tasks);
 }
 
@@ -249,98 +253,110 @@ static int is_there(struct cairn_pyread *read, const struct cairn_pyview *view,
     return 0;
 }
 
-/* A few tasks that are followed together, by their places in `found`. */
-struct few {
-    size_t count;
-    size_t at[FEW];
-    uint32_t link[FEW]; /* CAIRN_PYCHAIN_END: it is over */
-};
+/* Whether a task and its chain were still there when the pages were read again. */
+static int judge(struct cairn_pyread *read, struct cairn_pypages *pages, struct found *found,
+                 uint32_t first)
+{
+    const struct cairn_pyview again = {.pages = pages};
+    int code = is_there(read, &again, found, &found->holds);
 
-/* What pages they lie in, as far as is known. */
-static int want_few(struct cairn_pyread *read, const struct few *few)
+    if (is_final(code))
+        return code;
+    found->holds = code == 0 && found->holds;
+    cairn_pychains_confirm(read, &read->tasks->chains, pages, first);
+    found->settled =
+        code == 0 && (!found->holds || cairn_pychains_holds(&read->tasks->chains, first));
+    return 0;
+}
+
+/* Where a task lies, as far as is known. */
+static int want_task(struct cairn_pyread *read, const struct found *found)
 {
     struct cairn_pytasks *tasks = read->tasks;
 
-    cairn_pypages_clear(&tasks->fewer);
-    for (size_t i = 0; i < few->count; i++) {
-        const struct found *found = &tasks->found.items[few->at[i]];
+    cairn_pypages_clear(&tasks->alone);
+    CAIRN_TRY(
+        cairn_pypages_want(&tasks->alone, found->address,
+                           keeps_sets(read) ? tasks->sets.task_size : tasks->places.task_size));
+    if (found->reference)
+        CAIRN_TRY(cairn_pypages_want(&tasks->alone,
+                                     found->reference + read->runtime.layout.weakref_object, 8));
+    return cairn_pychains_want(read, &tasks->chains, &tasks->alone, found->first);
+}
 
-        CAIRN_TRY(cairn_pypages_want(&tasks->fewer, found->address));
-        if (found->reference)
-            CAIRN_TRY(cairn_pypages_want(&tasks->fewer, found->reference));
-        CAIRN_TRY(cairn_pychains_want(read, &tasks->chains, &tasks->fewer, found->first));
+/* A task that moved between two readings of all is read by itself, and again in the same call: that
+ * takes a microsecond or two, in which few move. What it awaits by now may lie elsewhere; the next
+ * try knows where. */
+static int follow_alone(struct cairn_pyread *read, struct found *found)
+{
+    struct cairn_pytasks *tasks = read->tasks;
+    const struct cairn_pyview view = {&tasks->alone, &read->remote};
+
+    for (int tries = 0; tries < TRIES_MAX && tasks->alone_count < ALONE_MAX; tries++) {
+        uint32_t first = CAIRN_PYCHAIN_END;
+        struct found now = *found;
+        bool there = false;
+        int code;
+
+        tasks->alone_count++;
+        found->settled = true;
+        CAIRN_TRY(want_task(read, found));
+        CAIRN_TRY(cairn_pypages_begin(&tasks->alone, &read->remote, true));
+        code = is_there(read, &view, found, &there);
+        if (code < 0 || !there) { /* it was over before it could be looked at */
+            found->holds = false;
+            return is_final(code) ? code : 0;
+        }
+        CAIRN_TRY(cairn_pychains_follow(read, &tasks->chains, &tasks->alone, found->coro, &first));
+        CAIRN_TRY(cairn_pypages_again(&tasks->alone, &read->remote));
+        CAIRN_TRY(judge(read, &tasks->alone, &now, first));
+        if (!now.holds || first == CAIRN_PYCHAIN_END)
+            continue;
+        *found = now;
+        found->first = first;
+        if (now.settled)
+            return 0;
+        found->settled = true;
     }
     return 0;
 }
 
-/* Follows the chains of a few tasks in pages that were read twice, or are now. */
-static int follow_in(struct cairn_pyread *read, struct cairn_pypages *pages, struct few *few)
+static int follow(struct cairn_pyread *read, struct found *found)
 {
     struct cairn_pytasks *tasks = read->tasks;
-    struct cairn_pyview view = {pages, &read->remote};
-    size_t first = tasks->chains.links.count;
-    int code;
 
-    for (size_t i = 0; i < few->count; i++) {
-        const struct found *found = &tasks->found.items[few->at[i]];
-        bool there = false;
+    CAIRN_TRY(
+        cairn_pychains_follow(read, &tasks->chains, &tasks->pages, found->coro, &found->first));
+    CAIRN_TRY(judge(read, &tasks->pages, found, found->first));
+    return found->settled ? 0 : follow_alone(read, found);
+}
 
-        few->link[i] = CAIRN_PYCHAIN_END;
-        code = is_there(read, &view, found, &there);
-        if (is_final(code))
-            return code;
-        if (code == 0 && there)
+/* Of many tasks the last are the newest, and may be over soon; of those that came together, the
+ * first are over first. */
+static int follow_all(struct cairn_pyread *read)
+{
+    struct cairn_pytasks *tasks = read->tasks;
+    size_t start;
+
+    tasks->alone_count = 0;
+    for (size_t end = tasks->found.count; end > 0; end = start) {
+        start = end > TOGETHER ? end - TOGETHER : 0;
+        for (size_t i = start; i < end; i++)
+            CAIRN_TRY(follow(read, &tasks->found.items[i]));
+    }
+    return 0;
+}
+
+/* What lies in pages that were not known before was read once as yet. */
+static int judge_again(struct cairn_pyread *read)
+{
+    struct cairn_pytasks *tasks = read->tasks;
+
+    CAIRN_TRY(cairn_pypages_again(&tasks->pages, &read->remote));
+    for (size_t i = 0; i < tasks->found.count; i++)
+        if (!tasks->found.items[i].settled)
             CAIRN_TRY(
-                cairn_pychains_follow(read, &tasks->chains, pages, found->coro, &few->link[i]));
-    }
-    CAIRN_TRY(cairn_pypages_again(pages, &read->remote));
-    cairn_pychains_confirm(read, &tasks->chains, pages, first);
-    view.remote = NULL;
-    for (size_t i = 0; i < few->count; i++) {
-        struct found *found = &tasks->found.items[few->at[i]];
-        bool there = false;
-
-        code = is_there(read, &view, found, &there);
-        if (is_final(code))
-            return code;
-        if (code < 0 || !there)
-            few->link[i] = CAIRN_PYCHAIN_END;
-        else if (few->link[i] != CAIRN_PYCHAIN_END)
-            found->first = few->link[i];
-    }
-    return 0;
-}
-
-/* The next few tasks in front of *at whose chain does not hold; the newest first: they may be over
- * soon. */
-static struct few few_torn(const struct cairn_pytasks *tasks, size_t *at)
-{
-    struct few few = {0};
-
-    for (; *at > 0 && few.count < FEW; --*at)
-        if (tasks->found.items[*at - 1].holds &&
-            !cairn_pychains_holds(&tasks->chains, tasks->found.items[*at - 1].first))
-            few.at[few.count++] = *at - 1;
-    return few;
-}
-
-/* What does not hold is looked at again: between the second reading and the third, then a few tasks
- * at a time, by readings of their own, which take less time. */
-static int follow_torn(struct cairn_pyread *read)
-{
-    struct cairn_pytasks *tasks = read->tasks;
-    size_t at = tasks->found.count;
-    struct few few;
-
-    if (cairn_pypages_shift(&tasks->pages))
-        while ((few = few_torn(tasks, &at)).count)
-            CAIRN_TRY(follow_in(read, &tasks->pages, &few));
-    at = tasks->found.count;
-    for (unsigned times = 0; times < TIMES_MAX && (few = few_torn(tasks, &at)).count; times++) {
-        CAIRN_TRY(want_few(read, &few));
-        CAIRN_TRY(cairn_pypages_begin(&tasks->fewer, &read->remote, true));
-        CAIRN_TRY(follow_in(read, &tasks->fewer, &few));
-    }
+                judge(read, &tasks->pages, &tasks->found.items[i], tasks->found.items[i].first));
     return 0;
 }
 
@@ -447,30 +463,15 @@ static int take_names(struct cairn_pyread *read)
 static int look(struct cairn_pyread *read)
 {
     struct cairn_pytasks *tasks = read->tasks;
-    struct cairn_pyview again = {.pages = &tasks->pages};
 
     tasks->items.count = tasks->found.count = 0;
     tasks->left_out = 0;
     cairn_pychains_clear(&tasks->chains);
     CAIRN_TRY(cairn_pypages_begin(&tasks->pages, &read->remote, true));
-    CAIRN_TRY(cairn_pypages_once_more(&tasks->pages, &read->remote));
     CAIRN_TRY(find_tasks(read));
-    for (size_t i = 0; i < tasks->found.count; i++)
-        CAIRN_TRY(cairn_pychains_follow(read, &tasks->chains, &tasks->pages,
-                                        tasks->found.items[i].coro, &tasks->found.items[i].first));
+    CAIRN_TRY(follow_all(read));
     CAIRN_TRY(read_names(read));
-    CAIRN_TRY(cairn_pypages_again(&tasks->pages, &read->remote));
-    cairn_pychains_confirm(read, &tasks->chains, &tasks->pages, 0);
-    for (size_t i = 0; i < tasks->found.count; i++) {
-        struct found *found = &tasks->found.items[i];
-
-        int code = is_there(read, &again, found, &found->holds);
-
-        if (is_final(code))
-            return code;
-        found->holds = code == 0 && found->holds;
-    }
-    CAIRN_TRY(follow_torn(read));
+    CAIRN_TRY(judge_again(read));
     CAIRN_TRY(take_names(read));
     if (keeps_sets(read))
         drop_ended(read);
@@ -487,7 +488,7 @@ static int load_codes(struct cairn_pyread *read)
     for (size_t i = 0; i < chains->links.count; i++) {
         const struct cairn_pychain_link *link = &chains->links.items[i];
 
-        if (link->kind == CAIRN_PYCHAIN_FRAMED &&
+        if (link->kind == CAIRN_PYCHAIN_FRAMED && link->keeps_code &&
             !cairn_pycodes_is_fresh(&read->codes, cairn_pychains_code(read, link), true, now_ns))
             CAIRN_TRY(cairn_pycodes_want(&read->codes, link->code));
     }
@@ -501,13 +502,13 @@ static void take_frames(struct cairn_pyread *read, uint32_t at, struct cairn_pyt
 
     for (const struct cairn_pychain_link *link; at != CAIRN_PYCHAIN_END; at = link->next) {
         link = &tasks->chains.links.items[at];
-        task->truncated |= link->truncated;
         if (!cairn_pychains_goes_on(link))
             return;
         if (!link->holds) {
             task->torn = true;
             return;
         }
+        task->truncated = link->truncated;
         if (link->kind == CAIRN_PYCHAIN_WRAPS)
             continue;
         if (!cairn_pychains_frame(read, link, &tasks->frames.items[tasks->frames.count])) {
@@ -525,7 +526,7 @@ static int make_frames(struct cairn_pyread *read)
 
     tasks->frames.count = 0;
     CAIRN_TRY(cairn_vec_reserve(&tasks->frames, tasks->chains.links.count,
-                                CAIRN_PYTASKS_MAX * CAIRN_PYCHAIN_DEPTH_MAX));
+                                (CAIRN_PYTASKS_MAX + ALONE_MAX) * CAIRN_PYCHAIN_DEPTH_MAX));
     for (size_t i = 0; i < tasks->items.count; i++) {
         struct cairn_pytask *task = &tasks->items.items[i];
         const struct found *found = &tasks->found.items[i];

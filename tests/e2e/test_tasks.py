@@ -106,7 +106,10 @@ def test_short_tasks_stand_where_they_can(cairn, interpreter):
             assert place["line"] in legal[place["qualname"]], place
     assert whole_s > SECONDS - ended.taken_s, tasks["short"]
     assert torn_s < 0.5 * whole_s + ended.taken_s, tasks["short"]
-    assert set(tasks) <= {"main", "short", "sleeper"}
+    # asyncio.run() ends with tasks of its own, for a moment.
+    ends = ("shutdown_asyncgens", "shutdown_default_executor")
+    own = {name for name in tasks if name.rpartition(".")[2] not in ends}
+    assert own <= {"main", "short", "sleeper"}
     assert tasks["short"]["running_s"] > 0
     asleep = tasks["sleeper"]
     assert {p["qualname"] for p in asleep["waits_at"]} <= {"sleeper", "[torn]"}

@@ -117,7 +117,7 @@ static int setup(void **state)
     assert_int_equal(cairn_vec_reserve(&world.sets.sets, 1, 1), 0);
     world.sets.sets.items[world.sets.sets.count++] = (struct cairn_pytaskset){.set = set};
     cairn_pychains_init(&world.chains, SLOTS);
-    cairn_pypages_init(&world.pages);
+    cairn_pypages_init(&world.pages, CAIRN_PYPAGE_BYTES);
     *state = &world;
     return 0;
 }
