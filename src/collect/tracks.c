@@ -3,8 +3,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "clock.h"
+
 #define NAMES_FIRST_NS 10000000ull  /* a thread gets its name shortly after its state … */
 #define NAMES_MOST_NS 1000000000ull /* … or never: asked for ever more rarely */
+#define NAMES_PART 50               /* of the time may be spent on it */
 
 /* Without a name the kernel's is taken. */
 static int write_worker(struct cairn_writer *writer, const struct cairn_subject *subject,
@@ -90,8 +93,11 @@ int cairn_tracks_add_python(struct cairn_writer *writer, struct cairn_subject *s
 
 void cairn_tracks_expect_names(struct cairn_subject *subject, uint64_t now_ns)
 {
+    uint64_t at_ns = now_ns + NAMES_FIRST_NS;
+
     subject->names_wait_ns = NAMES_FIRST_NS;
-    subject->names_at_ns = now_ns + NAMES_FIRST_NS;
+    if (subject->names_at_ns > at_ns) /* never later for the newest: they may come all the time */
+        subject->names_at_ns = at_ns;
 }
 
 struct naming {
@@ -141,7 +147,7 @@ int cairn_tracks_read_names(struct cairn_writer *writer, struct cairn_subject *s
         if (naming.code == 0 && subject->names_wait_ns == NAMES_FIRST_NS)
             naming.code = name_main_thread(writer, subject);
     }
-    subject->names_at_ns = now_ns + subject->names_wait_ns;
+    subject->names_at_ns = cairn_clock_again(now_ns, subject->names_wait_ns, NAMES_PART);
     subject->names_wait_ns *= 2;
     if (subject->names_wait_ns > NAMES_MOST_NS)
         subject->names_wait_ns = NAMES_MOST_NS;

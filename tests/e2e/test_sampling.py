@@ -147,17 +147,31 @@ def test_threads_that_live_two_milliseconds(cairn, interpreter):
     assert cairn.report(file)["quality"]["torn_share"] < 0.05
 
 
+def time_of_those_who_stay(cairn, interpreter, file, metric):
+    """All of each thread that was seen in `stay`, by its name."""
+    stacks = cairn.collapsed(file, "--threads", "--metric", metric)
+    seen = {s[0].name: 0 for s in stacks if spun({s: 1}, interpreter, "comings.py", "stay")}
+    for stack, value in stacks.items():
+        if stack[0].name in seen:
+            seen[stack[0].name] += value / 1e6
+    return seen
+
+
+def test_threads_get_their_names_though_others_come_all_the_time(cairn, interpreter):
+    file, ended = cairn.record(interpreter, "comings.py", 0)
+    seen = time_of_those_who_stay(cairn, interpreter, file, "wall")
+    assert seen.keys() == {f"thread:{name}" for name in ended.last_json()}
+
+
 def test_threads_that_the_kernel_does_not_list(cairn, interpreter):
     """Where a thread ends while they are listed, the list can stop short: here it often does."""
     strace.require()
     file = cairn.folder / "run.cairn"
-    command = [cairn.binary, "run", "-o", file, "--", *interpreter.command("comings.py")]
+    command = [cairn.binary, "run", "-o", file, "--", *interpreter.command("comings.py", 0.04)]
     short = ["-e", "trace=getdents64", "-e", "inject=getdents64:retval=0:when=50+3"]
     ended = strace.traced(cairn.folder, short, command, **cairn.options({})).expect()
-    truth, seen = ended.last_json(), {}
-    for stack, value in cairn.collapsed(file, "--threads", "--metric", "cpu").items():
-        if spun({stack: 1}, interpreter, "comings.py", "stay"):
-            seen[stack[0].name] = seen.get(stack[0].name, 0) + value / 1e6
+    truth = ended.last_json()
+    seen = time_of_those_who_stay(cairn, interpreter, file, "cpu")
     assert seen.keys() == {f"thread:{name}" for name in truth}
     for name, cpu_s in truth.items():
         assert abs(seen[f"thread:{name}"] - cpu_s) < 0.25 * cpu_s + ended.taken_s, (name, truth)

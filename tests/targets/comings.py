@@ -1,17 +1,18 @@
 """Threads that stay, after a little work each, beside many that come and go.
 
-    comings.py
+    comings.py WORK_S
 
 Prints the CPU time of each that stays, by its name.
 """
 import json
+import sys
 import threading
 import time
 
 STAY = 8
-WORK_S = 0.04
-GO = 100
+WORK_S = float(sys.argv[1])
 over = threading.Event()
+gone = threading.Event()
 spent_s = {}
 
 
@@ -30,17 +31,26 @@ def go():
     time.sleep(0.002)
 
 
-def main():
-    staying = [threading.Thread(target=stay, name=f"stay-{i}") for i in range(STAY)]
-    for thread in staying:
-        thread.start()
-    for _ in range(GO):
+def let_go():
+    while not gone.is_set():
         thread = threading.Thread(target=go)
         thread.start()
         thread.join()
+
+
+def main():
+    going = threading.Thread(target=let_go)
+    going.start()
+    time.sleep(0.1)
+    staying = [threading.Thread(target=stay, name=f"stay-{i}") for i in range(STAY)]
+    for thread in staying:
+        thread.start()
+    time.sleep(STAY * WORK_S + 0.3)
     over.set()
     for thread in staying:
         thread.join()
+    gone.set()
+    going.join()
     print(json.dumps(spent_s))
 
 
