@@ -14,10 +14,10 @@ SECONDS = float(sys.argv[1]) if len(sys.argv) > 1 else 2.0
 facts = {}
 
 
-def told(work):
+def told(work, name):
     start, cpu_start = time.perf_counter(), time.thread_time()
     work()
-    facts[threading.current_thread().name] = {
+    facts[name] = {
         "wall_s": time.perf_counter() - start,
         "cpu_s": time.thread_time() - cpu_start,
     }
@@ -41,7 +41,7 @@ def spin():
 
 def main():
     threads = [
-        threading.Thread(target=told, args=(work,), name=name)
+        threading.Thread(target=told, args=(work, name), name=name)
         for name, work in (("sleeper", sleep_through), ("waiter", wait_for_lock), ("busy", spin))
     ]
     for thread in threads:
