@@ -82,9 +82,9 @@ struct cairn_subject {
     enum cairn_subject_python python;
     struct cairn_pyread *py;
     struct cairn_err why;
-    struct cairn_pysite site; /* a runtime that could not be read when it was met */
-    uint64_t misfit_ns,
-        misfit_cpu_ns; /* when it first did not fit (0: never), CPU time till then */
+    struct cairn_pysite site;          /* a runtime that could not be read when it was met */
+    uint64_t misfit_ns;                /* when it first did not fit; 0: it did not come to that */
+    uint64_t misfit_cpu_ns;            /* CPU time of the process till then */
     uint64_t look_at_ns, look_wait_ns; /* when to seek the runtime next, how long that grew */
     uint64_t scan_at_ns;               /* when to read the task list next */
     uint64_t names_at_ns,

@@ -48,7 +48,7 @@ static bool is_crowded(void)
 
     if (fd < 0)
         return true;
-    if (read(fd, text, sizeof(text) - 1) < 0)
+    if (cairn_io_read(fd, text, sizeof(text) - 1) < 0)
         text[0] = '\0';
     cairn_io_close(&fd);
     if (sscanf(text, "%*s %*s %*s %ld/", &running) != 1)

@@ -7,11 +7,10 @@
 #include <cmocka.h>
 
 #include "err.h"
+#include "objects.h"
 #include "pychains.h"
 #include "pyread_parts.h"
 
-#define BASE UINT64_C(0x200000)
-#define MEMORY_BYTES (UINT64_C(16) * CAIRN_PYPAGE_BYTES)
 #define CORO_BYTES 256
 #define TOP (CORO_BYTES - 16) /* of its stack */
 #define CODE UINT64_C(0x300000)
@@ -20,70 +19,31 @@
 
 /* The memory of a program of 3.14 in which coroutines await each other. */
 struct world {
-    uint8_t memory[MEMORY_BYTES];
-    uint64_t used;
+    struct objects objects;
     uint64_t type_coro, type_wrapper, type_other;
     struct cairn_pyread read;
     struct cairn_pychains chains;
     struct cairn_pypages pages;
 };
 
-static int read_world(void *ctx, const struct cairn_remote_part *parts, size_t count,
-                      size_t *ret_parts)
-{
-    struct world *world = ctx;
-
-    for (*ret_parts = 0; *ret_parts < count; ++*ret_parts) {
-        const struct cairn_remote_part *part = &parts[*ret_parts];
-
-        if (part->address < BASE || part->address - BASE > MEMORY_BYTES - part->size_bytes)
-            return *ret_parts ? -CAIRN_ESHORT : -CAIRN_EUNREADABLE;
-        memcpy(part->data, world->memory + (part->address - BASE), part->size_bytes);
-    }
-    return 0;
-}
-
-static void put(struct world *world, uint64_t address, uint64_t value)
-{
-    memcpy(world->memory + (address - BASE), &value, sizeof(value));
-}
-
-static uint64_t make(struct world *world, uint64_t size_bytes, uint64_t type)
-{
-    uint64_t address = BASE + world->used;
-
-    world->used += (size_bytes + 15) / 16 * 16;
-    assert_true(world->used <= MEMORY_BYTES);
-    put(world, address + world->read.runtime.layout.object_type, type);
-    return address;
-}
-
-static uint64_t make_type(struct world *world, const char *name)
-{
-    const struct cairn_pylayout *l = &world->read.runtime.layout;
-    uint64_t type = make(world, l->type_size, 0), text = make(world, 64, 0);
-
-    memcpy(world->memory + (text - BASE), name, strlen(name) + 1);
-    put(world, type + l->type_name, text);
-    return type;
-}
-
 static void await(struct world *world, uint64_t coro, uint64_t awaited)
 {
-    put(world, coro + TOP - 8, awaited);
+    objects_put(&world->objects, coro + TOP - 8, awaited);
 }
 
 /* A coroutine that awaits. */
 static uint64_t make_coro(struct world *world, uint64_t awaited)
 {
     const struct cairn_pylayout *l = &world->read.runtime.layout;
-    uint64_t coro = make(world, CORO_BYTES, world->type_coro), frame = coro + l->gen_frame;
+    uint64_t coro = objects_make(&world->objects, CORO_BYTES, world->type_coro),
+             frame = coro + l->gen_frame;
 
     assert_true(l->gen_frame + l->frame_size < TOP);
-    world->memory[coro - BASE + l->gen_state] = (uint8_t)(world->read.runtime.table->suspended + 1);
-    put(world, frame + l->frame_code, CODE);
-    put(world, frame + l->frame_instr, INSTR);
-    put(world, frame + l->frame_stackpointer, coro + TOP);
+    world->objects.memory[coro - OBJECTS_BASE + l->gen_state] =
+        (uint8_t)(world->read.runtime.table->suspended + 1);
+    objects_put(&world->objects, frame + l->frame_code, CODE);
+    objects_put(&world->objects, frame + l->frame_instr, INSTR);
+    objects_put(&world->objects, frame + l->frame_stackpointer, coro + TOP);
     await(world, coro, awaited);
     return coro;
 }
@@ -94,14 +54,14 @@ static int setup(void **state)
     struct cairn_err err;
 
     memset(&world, 0, sizeof(world));
-    world.used = 64;
-    world.read.remote = (struct cairn_remote){.read = read_world, .ctx = &world};
+    objects_init(&world.objects, &world.read.runtime.layout);
+    world.read.remote = (struct cairn_remote){.read = objects_read, .ctx = &world.objects};
     world.read.runtime.table = cairn_pytable_find(14);
     assert_int_equal(
         cairn_pylayout_from_table(world.read.runtime.table, &world.read.runtime.layout, &err), 0);
-    world.type_coro = make_type(&world, "coroutine");
-    world.type_wrapper = make_type(&world, "coroutine_wrapper");
-    world.type_other = make_type(&world, "_asyncio.Future");
+    world.type_coro = objects_make_type(&world.objects, "coroutine");
+    world.type_wrapper = objects_make_type(&world.objects, "coroutine_wrapper");
+    world.type_other = objects_make_type(&world.objects, "_asyncio.Future");
     cairn_pychains_init(&world.chains, CHAINS);
     cairn_pypages_init(&world.pages, CAIRN_PYPAGE_BYTES);
     *state = &world;
@@ -150,12 +110,13 @@ static size_t held(const struct world *world, uint32_t at, bool *ret_truncated)
 static void test_a_chain_that_stays_holds(void **state)
 {
     struct world *world = *state;
-    uint64_t wrapper = make(world, 32, world->type_wrapper);
+    uint64_t wrapper = objects_make(&world->objects, 32, world->type_wrapper);
     uint64_t coro = make_coro(world, wrapper);
     uint32_t first;
     bool truncated;
 
-    put(world, wrapper + 16, make_coro(world, make(world, 64, world->type_other)));
+    objects_put(&world->objects, wrapper + 16,
+                make_coro(world, objects_make(&world->objects, 64, world->type_other)));
     first = follow(world, coro);
     confirm(world, first);
     assert_true(cairn_pychains_holds(&world->chains, first));
@@ -203,20 +164,20 @@ static void test_a_circle_is_torn_where_it_begins(void **state)
 static void test_who_awaits_another_does_not_hold(void **state)
 {
     struct world *world = *state;
-    uint64_t other = make(world, 64, world->type_other);
+    uint64_t other = objects_make(&world->objects, 64, world->type_other);
     uint64_t one = make_coro(world, other), two = make_coro(world, other);
-    uint64_t wrapper = make(world, 32, world->type_wrapper);
+    uint64_t wrapper = objects_make(&world->objects, 32, world->type_wrapper);
     uint64_t outer = make_coro(world, one), wrapping = make_coro(world, wrapper);
     uint32_t first, second;
     bool truncated;
 
-    put(world, wrapper + 16, one);
+    objects_put(&world->objects, wrapper + 16, one);
     first = follow(world, outer);
     await(world, outer, two);
     confirm(world, first);
     assert_int_equal(held(world, first, &truncated), 0);
     second = follow(world, wrapping);
-    put(world, wrapper + 16, two);
+    objects_put(&world->objects, wrapper + 16, two);
     confirm(world, second);
     assert_int_equal(held(world, second, &truncated), 1);
 }

@@ -7,19 +7,17 @@
 #include <cmocka.h>
 
 #include "err.h"
+#include "objects.h"
 #include "pyread_parts.h"
 #include "pytasksets.h"
 
-#define BASE UINT64_C(0x200000)
-#define MEMORY_BYTES (UINT64_C(16) * CAIRN_PYPAGE_BYTES)
 #define TASK_BYTES 176
 #define CORO_PLACE 136
 #define SLOTS 8
 
 /* The memory of a program whose interpreter has a set of tasks, and no thread that runs a loop. */
 struct world {
-    uint8_t memory[MEMORY_BYTES];
-    uint64_t used;
+    struct objects objects;
     uint64_t type_task, type_mine, type_coro, type_str, type_ref, type_other;
     uint64_t slots; /* of the set */
     struct cairn_pyread read;
@@ -30,64 +28,34 @@ struct world {
     size_t told_count;
 };
 
-static int read_world(void *ctx, const struct cairn_remote_part *parts, size_t count,
-                      size_t *ret_parts)
-{
-    struct world *world = ctx;
-
-    for (*ret_parts = 0; *ret_parts < count; ++*ret_parts) {
-        const struct cairn_remote_part *part = &parts[*ret_parts];
-
-        if (part->address < BASE || part->address - BASE > MEMORY_BYTES - part->size_bytes)
-            return *ret_parts ? -CAIRN_ESHORT : -CAIRN_EUNREADABLE;
-        memcpy(part->data, world->memory + (part->address - BASE), part->size_bytes);
-    }
-    return 0;
-}
-
-static void put(struct world *world, uint64_t address, uint64_t value)
-{
-    memcpy(world->memory + (address - BASE), &value, sizeof(value));
-}
-
-static uint64_t make(struct world *world, uint64_t size_bytes, uint64_t type)
-{
-    uint64_t address = BASE + world->used;
-
-    world->used += (size_bytes + 15) / 16 * 16;
-    assert_true(world->used <= MEMORY_BYTES);
-    put(world, address + world->read.runtime.layout.object_type, type);
-    return address;
-}
-
 static uint64_t make_type(struct world *world, const char *name, uint64_t size_bytes, uint64_t base)
 {
     const struct cairn_pylayout *l = &world->read.runtime.layout;
-    uint64_t type = make(world, l->type_size, 0), text = make(world, 64, 0);
+    uint64_t type = objects_make_type(&world->objects, name);
 
-    memcpy(world->memory + (text - BASE), name, strlen(name) + 1);
-    put(world, type + l->type_name, text);
-    put(world, type + l->type_basic_size, size_bytes);
-    put(world, type + l->type_base, base);
+    objects_put(&world->objects, type + l->type_basic_size, size_bytes);
+    objects_put(&world->objects, type + l->type_base, base);
     return type;
 }
 
 static uint64_t make_task(struct world *world, uint64_t type, uint64_t size_bytes)
 {
-    uint64_t task = make(world, size_bytes, type);
+    uint64_t task = objects_make(&world->objects, size_bytes, type);
 
-    put(world, task + CORO_PLACE, make(world, 64, world->type_coro));
-    put(world, task + CORO_PLACE + 8, make(world, 64, world->type_str));
+    objects_put(&world->objects, task + CORO_PLACE,
+                objects_make(&world->objects, 64, world->type_coro));
+    objects_put(&world->objects, task + CORO_PLACE + 8,
+                objects_make(&world->objects, 64, world->type_str));
     return task;
 }
 
 static void refer(struct world *world, size_t slot, uint64_t task)
 {
     const struct cairn_pylayout *l = &world->read.runtime.layout;
-    uint64_t reference = make(world, l->weakref_size, world->type_ref);
+    uint64_t reference = objects_make(&world->objects, l->weakref_size, world->type_ref);
 
-    put(world, reference + l->weakref_object, task);
-    put(world, world->slots + slot * 16, reference);
+    objects_put(&world->objects, reference + l->weakref_object, task);
+    objects_put(&world->objects, world->slots + slot * 16, reference);
 }
 
 static int setup(void **state)
@@ -98,8 +66,8 @@ static int setup(void **state)
     uint64_t set;
 
     memset(&world, 0, sizeof(world));
-    world.used = 64;
-    world.read.remote = (struct cairn_remote){.read = read_world, .ctx = &world};
+    objects_init(&world.objects, &world.read.runtime.layout);
+    world.read.remote = (struct cairn_remote){.read = objects_read, .ctx = &world.objects};
     world.read.runtime.table = cairn_pytable_find(12);
     assert_int_equal(
         cairn_pylayout_from_table(world.read.runtime.table, &world.read.runtime.layout, &err), 0);
@@ -109,11 +77,11 @@ static int setup(void **state)
     world.type_str = make_type(&world, "str", 64, 0);
     world.type_ref = make_type(&world, "weakref.ReferenceType", 64, 0);
     world.type_other = make_type(&world, "object", 16, 0);
-    world.slots = make(&world, SLOTS * 16, 0);
-    put(&world, world.slots + 8, 0);
-    set = make(&world, l->set_size, make_type(&world, "set", l->set_size, 0));
-    put(&world, set + l->set_mask, SLOTS - 1);
-    put(&world, set + l->set_table, world.slots);
+    world.slots = objects_make(&world.objects, SLOTS * 16, 0);
+    objects_put(&world.objects, world.slots + 8, 0);
+    set = objects_make(&world.objects, l->set_size, make_type(&world, "set", l->set_size, 0));
+    objects_put(&world.objects, set + l->set_mask, SLOTS - 1);
+    objects_put(&world.objects, set + l->set_table, world.slots);
     assert_int_equal(cairn_vec_reserve(&world.sets.sets, 1, 1), 0);
     world.sets.sets.items[world.sets.sets.count++] = (struct cairn_pytaskset){.set = set};
     cairn_pychains_init(&world.chains, SLOTS);
@@ -191,9 +159,12 @@ static void test_slots_that_hold_no_task_are_passed_over(void **state)
 {
     struct world *world = *state;
 
-    put(world, world->slots, make(world, 16, world->type_other)); /* a reference was taken out */
-    refer(world, 2, make(world, 16, world->type_other));          /* None: that task is over */
-    refer(world, 3, BASE + MEMORY_BYTES + 64);                    /* its memory is gone */
+    objects_put(
+        &world->objects, world->slots,
+        objects_make(&world->objects, 16, world->type_other)); /* a reference was taken out */
+    refer(world, 2,
+          objects_make(&world->objects, 16, world->type_other)); /* None: that task is over */
+    refer(world, 3, OBJECTS_BASE + OBJECTS_BYTES + 64);          /* its memory is gone */
     refer(world, 7, make_task(world, world->type_task, TASK_BYTES));
     tell(world);
     assert_int_equal(world->told_count, 1);
@@ -204,13 +175,14 @@ static void test_a_coroutine_at_two_places_is_not_believed(void **state)
     struct world *world = *state;
     uint64_t task = make_task(world, world->type_task, TASK_BYTES);
 
-    put(world, task + 40, make(world, 64, world->type_coro));
-    put(world, task + 48, make(world, 64, world->type_str));
+    objects_put(&world->objects, task + 40, objects_make(&world->objects, 64, world->type_coro));
+    objects_put(&world->objects, task + 48, objects_make(&world->objects, 64, world->type_str));
     refer(world, 0, task);
     tell(world);
     assert_int_equal(world->told_count, 0);
     assert_int_equal(world->sets.task_size, 0);
-    put(world, task + 48, make(world, 64, world->type_other)); /* no name behind it */
+    objects_put(&world->objects, task + 48,
+                objects_make(&world->objects, 64, world->type_other)); /* no name behind it */
     tell(world);
     assert_int_equal(world->told_count, 1);
     assert_int_equal(world->sets.task_coro, CORO_PLACE);
@@ -226,8 +198,8 @@ static void test_a_task_that_ends_meanwhile_is_there_no_more(void **state)
     refer(world, 1, make_task(world, world->type_task, TASK_BYTES));
     tell(world);
     assert_int_equal(world->told_count, 2);
-    put(world, world->told[0].address + CORO_PLACE, 0);
-    put(world, world->told[1].reference + l->weakref_object, 0);
+    objects_put(&world->objects, world->told[0].address + CORO_PLACE, 0);
+    objects_put(&world->objects, world->told[1].reference + l->weakref_object, 0);
     read_again(world);
     assert_false(is_there(world, 0));
     assert_false(is_there(world, 1));
@@ -237,8 +209,9 @@ static void test_a_set_that_is_none_any_more_is_given_up(void **state)
 {
     struct world *world = *state;
 
-    put(world, world->sets.sets.items[0].set + world->read.runtime.layout.object_type,
-        world->type_other);
+    objects_put(&world->objects,
+                world->sets.sets.items[0].set + world->read.runtime.layout.object_type,
+                world->type_other);
     tell(world);
     assert_int_equal(world->sets.sets.count, 0);
 }
