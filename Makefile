@@ -16,6 +16,7 @@ deps: ## install what is missing (apt-get, with sudo unless root) and say what
 	@tools/deps.sh
 
 build: build/build.ninja ## build/cairn and build/python/cairn
+	@! tools/abis.py build --changed 2>/dev/null || meson setup --reconfigure build
 	@meson compile -C build
 
 build/build.ninja:

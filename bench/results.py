@@ -42,14 +42,24 @@ def runs_text(line):
     return f"{len(line['values'])} ok, {failed} failed" if failed else f"{len(line['values'])} ok"
 
 
+def goal_text(table, line):
+    """(what was to be reached, whether it is)"""
+    if line["goal"] is None:
+        return "-", "-"
+    sign = "<=" if table.goal.at_most else ">="
+    met = "**no**" if line["met"] == "no" else line["met"]
+    return f"{sign} {number(line['goal'])}", met
+
+
 def table_text(table):
     yield f"\n### {table.title}\n"
     yield f"{table.unit}; others kept {table.neighbour_cores:.2f} cores busy\n"
-    yield "| target | tool | median | of | ratio to cairn | runs | expected | |"
-    yield "|---|---|---|---|---|---|---|---|"
+    yield "| program on | tool | median | of | ratio to cairn | runs | expected | target | met | |"
+    yield "|---|---|---|---|---|---|---|---|---|---|"
     for line in table.lines():
         cells = (line["subject"], line["tool"], number(line["median"]), spread(line["values"]),
-                 ratio_text(line), runs_text(line), line["expected"] or "-", line["note"])
+                 ratio_text(line), runs_text(line), line["expected"] or "-",
+                 *goal_text(table, line), line["note"])
         yield "| " + " | ".join(cells) + " |"
     for line in table.lines():
         for reason in sorted(set(line["failures"])):
@@ -81,7 +91,8 @@ def head_text(facts):
 
 def write(facts, tables):
     FOLDER.mkdir(exist_ok=True)
-    name = facts["date"][:10] + ("-quick" if facts["quick"] else "")
+    which = {"two": "", "all": "-all"}.get(facts["which"], "-some")
+    name = facts["date"][:10] + which + ("-quick" if facts["quick"] else "")
     tables = [table for table in tables if table.values or table.failures]
     text = [*head_text(facts)]
     for table in tables:

@@ -7,6 +7,7 @@ from collections import Counter, defaultdict
 
 import measure
 from ratios import wilson
+from table import Goal
 
 ROWS = ("torn",)
 PROGRAM = "flutter.py"
@@ -45,12 +46,12 @@ def measure_rows(bench):
     seconds = bench.seconds(3, 1)
     for hz, name in ((1000, "1 kHz"), (None, "as fast as it goes")):
         torn = bench.table(f"torn: {name}", f"Torn by the tool's own account, call churn, {name}",
-                           "% of samples tried", TORN)
+                           "% of samples tried", TORN, Goal(1, old=5))
         wrong = bench.table(f"torn: impossible, {name}",
                             f"Impossible stacks passed off as good, call churn, {name}",
-                            "% of good samples", IMPOSSIBLE[hz])
+                            "% of good samples", IMPOSSIBLE[hz], Goal(0.002, old=0.01))
         sums = defaultdict(Counter)
-        for turn, subject, tool in bench.turns(f"torn, {name}", TOOLS):
+        for turn, subject, tool in bench.turns(f"torn, {name}", TOOLS, elsewhere=True):
             key = subject.label, tool.name
             try:
                 _, reading = bench.profile(tool, subject, PROGRAM, seconds, hz, "stacks")
@@ -66,6 +67,9 @@ def measure_rows(bench):
             wrong.add(turn, *key, 100 * impossible(reading.stacks) / good)
         for key, sum_of in sums.items():
             low, high = wilson(sum_of["hits"], sum_of["good"])
+            wrong.judged[key] = 100 * low, 100 * high
+            tried = sum_of["lost"] + sum_of["good"]
+            torn.judged[key] = tuple(100 * end for end in wilson(sum_of["lost"], tried))
             wrong.notes[key] = (f"{sum_of['hits']:,} of {sum_of['good']:,}: "
                                 f"{100 * low:.4f}-{100 * high:.4f} %")
             torn.notes[key] = f"{sum_of['lost']:,} of {sum_of['lost'] + sum_of['good']:,}"

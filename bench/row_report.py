@@ -12,6 +12,7 @@ from pathlib import Path
 
 import measure
 from subjects import ROOT
+from table import Goal
 
 ROWS = ("report",)
 ROUNDS = 2
@@ -20,6 +21,9 @@ SIZES = (100 * MILLION, 10 * MILLION, MILLION)  # 0.3 GB on the disk
 FILTERED = 10 * MILLION
 FILTER = ("--thread", "worker-3", "--from", "100s", "--to", "500s", "--focus", "function_1737")
 DEADLINE_S = 400
+MB = 1e6 / 2**20  # in MiB
+GOALS = {10 * MILLION: {"time": Goal(1), "memory": Goal(200 * MB)},
+         100 * MILLION: {"time": Goal(10), "memory": Goal(300 * MB)}}
 WHERE = "offline"
 EXPECTED = {"all": "no figure in the research"}
 REASONS = {
@@ -42,8 +46,8 @@ def make_recordings(bench):
 
 
 def make_tachyon(bench):
-    """The command that reports on a million samples; None when the peer is not at hand, or when there
-    is no time: it takes a minute."""
+    """The command that reports on a million samples; None when the peer is not at hand, or when
+    there is no time: it takes a minute."""
     if bench.quick or "profiling.sampling" not in bench.tools:
         return None
     tool = bench.tools["profiling.sampling"][0]
@@ -55,8 +59,10 @@ def make_tachyon(bench):
     return [*tool.command, "replay", "--pstats", seen]
 
 
-def make_tables(bench, name):
-    return [bench.table(f"report: {what}, {name}", f"Report on {name}, {title}", unit, EXPECTED)
+def make_tables(bench, name, samples):
+    goals = GOALS.get(samples, {})
+    return [bench.table(f"report: {what}, {name}", f"Report on {name}, {title}", unit, EXPECTED,
+                        goals.get(what))
             for what, title, unit in (("time", "time", "s"), ("cpu", "CPU", "s"),
                                       ("memory", "peak memory", "MiB"))]
 
@@ -64,12 +70,13 @@ def make_tables(bench, name):
 def make_work(bench, files):
     """(tool, tables, command) of what Cairn is to do."""
     binary = bench.tools["cairn"][0].binary
-    work = {samples: ("cairn", make_tables(bench, f"{samples // MILLION} million samples"),
+    work = {samples: ("cairn",
+                      make_tables(bench, f"{samples // MILLION} million samples", samples),
                       [binary, "report", file]) for samples, file in files.items()}
     filtered = files.get(FILTERED)
     if filtered:
         tables = make_tables(bench, f"a thread, a time and a function of {FILTERED // MILLION} "
-                                    "million samples")
+                                    "million samples", FILTERED)
         work["filtered"] = ("cairn", tables, [binary, "report", filtered, *FILTER])
     return work
 

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """`make bench`: Cairn and its peers on the same work, interleaved, in one run.
 
-    bench/run.py [--quick] [--rounds N] [--row NAME]…
+    bench/run.py [--quick] [--rounds N] [--row NAME]… [--interpreters all|two|VERSION,…]
+                 [--peers two|everywhere]
 """
 import argparse
 import os
@@ -18,13 +19,18 @@ import row_bytes
 import row_churn
 import row_cpu
 import row_report
+import row_single
+import row_slowdown
 import row_speed
 import row_start
+import row_threads
+import row_trace
 import subjects
 import tools
 from bench import Bench
 
-THEMES = (row_speed, row_churn, row_cpu, row_bytes, row_start, row_report)
+THEMES = (row_speed, row_single, row_churn, row_cpu, row_threads, row_slowdown, row_bytes,
+          row_start, row_report, row_trace)
 ROWS = tuple(row for theme in THEMES for row in theme.ROWS)
 OWN_MOUNTS = "CAIRN_BENCH_OWN_MOUNTS"
 NEWEST_OUTSIDE = (3, 13)  # austin and py-spy read it, and so does every Debian's tool chain
@@ -37,16 +43,33 @@ def enter_own_mounts():
         os.execvp("unshare", ["unshare", "--mount", sys.executable, *sys.argv])
 
 
-def mount_proc(subject):
-    subprocess.run(["mount", "--bind", "/proc", f"{subject.chroot}/proc"], check=True)
+def mount_proc(chroot):
+    subprocess.run(["mount", "--bind", "/proc", f"{chroot}/proc"], check=True)
 
 
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="about two minutes, rough")
-    parser.add_argument("--rounds", type=int, help="default 5, with --quick 1")
+    parser.add_argument("--quick", action="store_true", help="a few minutes, rough")
+    parser.add_argument("--rounds", type=int, help="default 3, with --quick 1")
     parser.add_argument("--row", action="append", choices=ROWS, help="only this one; repeatable")
+    parser.add_argument("--interpreters", default="two",
+                        help="two (those the peers need), all, or versions: 3.8.18,3.13.0")
+    parser.add_argument("--peers", default="two", choices=("two", "everywhere"),
+                        help="with --interpreters: on the others Cairn alone, or peers as well")
     return parser.parse_args()
+
+
+def chosen(wanted, every, peers):
+    """(subjects of every row, those of some rows), by what --interpreters says."""
+    if wanted == "two":
+        return peers, {}
+    labels = set(every) if wanted == "all" else set(wanted.split(","))
+    if labels - set(every):
+        sys.exit(f"not at hand: {', '.join(sorted(labels - set(every)))}; there are "
+                 f"{', '.join(every)}")
+    main = {key: subject for key, subject in peers.items() if subject.label in labels}
+    return main, {label: subject for label, subject in every.items()
+                  if label in labels and subject not in main.values()}
 
 
 def commit():
@@ -58,8 +81,10 @@ def measure_all(bench):
     begin, neighbours = time.monotonic(), machine.Neighbours()
     facts = {"date": time.strftime("%Y-%m-%d %H:%M"), "commit": commit(),
              "machine": machine.describe(), "rounds": bench.rounds, "quick": bench.quick,
+             "which": bench.which,
              "versions": {name: version for name, (_, version) in bench.tools.items()},
-             "subjects": [subject.label for subject in bench.subjects.values()]}
+             "subjects": [subject.label for subject in
+                          (*bench.subjects.values(), *bench.others.values())]}
     for theme in THEMES:
         if bench.wants(*theme.ROWS):
             first, during = len(bench.tables), machine.Neighbours()
@@ -74,15 +99,20 @@ def measure_all(bench):
 def main():
     args = arguments()
     enter_own_mounts()
-    found, reasons = subjects.find(NEWEST_OUTSIDE)
-    if not found:
+    every, peers, reasons = subjects.find(NEWEST_OUTSIDE)
+    main, others = chosen(args.interpreters, every, peers)
+    if not main and not others:
         sys.exit("no CPython to profile: " + "; ".join(reasons.values()))
-    if "chroot" in found:
-        mount_proc(found["chroot"])
+    for chroot in {subject.chroot for subject in every.values()} - {""}:
+        mount_proc(chroot)
     machine.to_tool_cores()
     folder = Path(tempfile.mkdtemp(prefix="cairn-bench-"))
-    bench = Bench(subjects=found, tools=tools.find(found, reasons), reasons=reasons, folder=folder,
-                  rounds=args.rounds or (1 if args.quick else 5), quick=args.quick,
+    old = {label: s for label, s in every.items() if s.version < (3, 11) and
+           (args.interpreters == "two" or s in others.values())}
+    bench = Bench(subjects=main, others=others, old=old, which=args.interpreters,
+                  peers_everywhere=args.peers == "everywhere",
+                  tools=tools.find(peers, reasons), reasons=reasons, folder=folder,
+                  rounds=args.rounds or (1 if args.quick else 3), quick=args.quick,
                   rows=tuple(args.row or ROWS))
     if "cairn" not in bench.tools:
         sys.exit(f"no cairn to measure: {reasons['cairn']}")

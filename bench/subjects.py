@@ -42,11 +42,13 @@ class Subject:
                     shutil.copy(file, self.chroot + INSIDE)
 
     def command(self, program, *args):
+        """`program`: its file, and arguments that belong to it."""
+        file, *own = program.split()
         if self.chroot:
-            place = f"{INSIDE}/{program}"
+            place = f"{INSIDE}/{file}"
         else:
-            place = str(next(p / program for p in PROGRAMS if (p / program).exists()))
-        return [*self.prefix(), self.executable, place, *map(str, args)]
+            place = str(next(p / file for p in PROGRAMS if (p / file).exists()))
+        return [*self.prefix(), self.executable, place, *own, *map(str, args)]
 
     def scratch(self, folder, name):
         """A file name for a tool that runs beside this subject: (as seen there, as seen here)."""
@@ -74,26 +76,39 @@ class Subject:
             process.stdout.close()
 
 
-def find(wanted):
-    """The subjects the peers need, newest of each: {"outside": …, "chroot": …}, with the reason
-    where there is none. `wanted`: the newest minor that all outside peers can read."""
-    found, reasons = {}, {}
-    outside = [i for i in harness.installed_interpreters() if (3, 11) <= i.version[:2] <= wanted]
-    chroots = [i for i in harness.unpacked_interpreters() if i.version[:2] == (3, 15)]
+def label_of(interpreter, labels):
+    version = ".".join(map(str, interpreter.version))
+    return interpreter.label if version in labels else version
+
+
+def all_subjects():
+    """Every CPython that Cairn reads and that can be run here: {label: Subject}, oldest first."""
+    found = {}
+    for i in sorted(harness.supported_interpreters(), key=lambda i: i.version):
+        if not i.chroot or os.geteuid() == 0:
+            label = label_of(i, found)
+            found[label] = Subject(label, i.version, i.executable, i.chroot)
+    return found
+
+
+def find(newest_outside):
+    """(all subjects, those the peers need, reasons where there is none). Of these the newest of
+    each: {"outside": …, "chroot": …}; `newest_outside`: the newest minor that all outside peers can
+    read."""
+    subjects, found, reasons = all_subjects(), {}, {}
+    outside = [s for s in subjects.values()
+               if not s.chroot and (3, 11) <= s.version[:2] <= newest_outside]
+    chroots = [s for s in subjects.values() if s.chroot and s.version[:2] == (3, 15)]
     if outside:
-        newest = max(outside, key=lambda i: i.version)
-        label = ".".join(map(str, newest.version))
-        found["outside"] = Subject(label, newest.version, newest.executable)
+        found["outside"] = outside[-1]
     else:
         reasons["outside"] = "no CPython from 3.11 to 3.13 is installed"
-    if chroots and os.geteuid() == 0:
-        newest = chroots[0]
-        label = ".".join(map(str, newest.version))
-        found["chroot"] = Subject(label, newest.version, newest.executable, newest.chroot)
-    elif chroots:
+    if chroots:
+        found["chroot"] = chroots[-1]
+    elif os.geteuid():
         reasons["chroot"] = "CPython 3.15 lies in a folder of its own, and chroot needs root"
     else:
         reasons["chroot"] = "tools/interpreters.sh found no CPython 3.15"
-    for subject in found.values():
+    for subject in subjects.values():
         subject.prepare()
-    return found, reasons
+    return subjects, found, reasons

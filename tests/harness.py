@@ -5,6 +5,7 @@ by tools/interpreters.sh (`build/interp/list`, lines of VERSION CHROOT EXECUTABL
 under chroot and are profiled from outside. Every process started here has a deadline.
 """
 import atexit
+import contextlib
 import gzip
 import hashlib
 import json
@@ -14,6 +15,8 @@ import select
 import shutil
 import signal
 import subprocess
+import tarfile
+import tempfile
 import time
 from collections import Counter
 from dataclasses import dataclass
@@ -26,6 +29,7 @@ TARGETS = ROOT / "tests" / "targets"
 SUPPORTED = {(3, minor) for minor in range(8, 16)}
 DEADLINE_S = 60
 MOST_TAKEN = 0.4  # of a run: what is asked of times allows for it, and with more asks nothing
+PACKAGE = "package"  # among them, the package as it was built
 CHROOT_TARGETS = f"/tmp/cairn-tests-{os.getpid()}"  # others may run beside this one
 
 # Status, section 5 of the design: what scripts rely on.
@@ -36,6 +40,11 @@ DAMAGED, USAGE, NO_PERMISSION = 123, 122, 121
 def cairn_binary():
     """$CAIRN, else build/cairn."""
     return Path(os.environ.get("CAIRN", ROOT / "build" / "cairn")).resolve()
+
+
+def built_package():
+    """The folder beside the command that holds the package `cairn`."""
+    return cairn_binary().parent / "python"
 
 
 @dataclass(frozen=True)
@@ -70,12 +79,23 @@ class Interpreter:
         """The file name that Python gives to the code of `script`."""
         return f"{CHROOT_TARGETS}/{script}" if self.chroot else str(TARGETS / script)
 
+    def package(self):
+        """The folder in which this interpreter finds the package `cairn`."""
+        return f"{CHROOT_TARGETS}/{PACKAGE}" if self.chroot else str(built_package())
+
+    def has_engine(self):
+        """Whether the package has an extension module for it."""
+        minor = self.version[1]
+        return any((built_package() / "cairn").glob(f"_exact.cpython-3{minor}-*.so"))
+
     def prepare(self):
-        """Puts the targets where the interpreter can see them."""
+        """Puts the targets, and the package, where the interpreter can see them."""
         if self.chroot:
             inside = Path(self.chroot + CHROOT_TARGETS)
+            unwanted = shutil.ignore_patterns("__pycache__", "*.p")
             shutil.rmtree(inside, ignore_errors=True)
-            shutil.copytree(TARGETS, inside, ignore=shutil.ignore_patterns("__pycache__"))
+            shutil.copytree(TARGETS, inside, ignore=unwanted)
+            shutil.copytree(built_package(), inside / PACKAGE, ignore=unwanted)
             atexit.register(shutil.rmtree, inside, ignore_errors=True)
 
 
@@ -332,8 +352,10 @@ def parse_collapsed(text):
 
 
 def unescaped(text):
-    """A name as it was before `;` and control characters were written as \\xNN."""
-    return re.sub(r"\\x([0-9a-f]{2})", lambda m: chr(int(m[1], 16)), text)
+    """A name as it was before `;`, control characters and the like were written as \\xNN."""
+    return re.sub(
+        r"(?:\\x[0-9a-f]{2})+", lambda m: bytes.fromhex(m[0].replace("\\x", "")).decode(), text
+    )
 
 
 def sum_where(stacks, wanted):
@@ -366,6 +388,28 @@ def impossible_stacks(stacks, legal, file):
         if stack[own[0]].name != "<module>" or any(pair not in allowed for pair in pairs):
             wrong[stack] = value
     return wrong
+
+
+def npm_package(name, version):
+    """The folder of an unpacked npm package, fetched once into build/."""
+    if not shutil.which("npm"):
+        pytest.skip(f"npm is not installed, and {name} is one of its packages")
+    place = ROOT / "build" / "npm"
+    archive = place / f"{name.strip('@').replace('/', '-')}-{version}.tgz"
+    place.mkdir(parents=True, exist_ok=True)
+    if not archive.exists():
+        pack = ["npm", "pack", "--silent", f"{name}@{version}"]
+        if execute(pack, cwd=place).status != 0:
+            pytest.skip(f"npm could not fetch {name}@{version}")
+    unpacked = archive.with_suffix("")
+    if not unpacked.exists():
+        # Whoever is second finds it whole: a folder gets its name when all is in it.
+        with tempfile.TemporaryDirectory(dir=place) as made:
+            with tarfile.open(archive) as package:
+                package.extractall(made)
+            with contextlib.suppress(OSError):
+                (Path(made) / "package").rename(unpacked)
+    return unpacked
 
 
 def varint(data, at):

@@ -8,7 +8,7 @@ import subprocess
 import sys
 
 ALLOWED = {"libc", "libm", "libpthread", "ld-linux-x86-64", "ld-linux-aarch64", "libzstd",
-           "libxxhash", "libz", "libprotobuf-c"}
+           "libxxhash", "libz", "libprotobuf-c", "libpcre2-8"}
 # Parsers of foreign ELF and DWARF: what the collector reads as root it reads by its own bounded
 # code (SECURITY.md). They may come back in a child that has no rights.
 UNCAGED = {"libelf", "libdw"}

@@ -4,10 +4,11 @@ set -eu
 
 packages='build-essential meson ninja-build pkg-config
     libzstd-dev libxxhash-dev libelf-dev libdw-dev zlib1g-dev libjansson-dev
-    libprotobuf-c-dev protobuf-c-compiler libcmocka-dev
+    libprotobuf-c-dev protobuf-c-compiler libpcre2-dev libcmocka-dev
     python3 python3-dev python3-venv
     clang clang-format libclang-rt-14-dev valgrind strace
     gcc-aarch64-linux-gnu libc6-dev-arm64-cross
+    chromium-headless-shell fonts-dejavu-core
     debootstrap debian-archive-keyring gpgv xz-utils wget ca-certificates util-linux procps'
 
 missing=

@@ -6,7 +6,6 @@ Only the standard library, and only what every Python from 3.8 on understands: t
 the interpreter that somebody wants to profile.
 """
 import os
-import shutil
 import sys
 
 __all__ = ["find_command", "profile"]
@@ -28,6 +27,8 @@ def find_command():
         path = os.path.normpath(os.path.join(folder, "cairn"))
         if os.path.isfile(path) and os.access(path, os.X_OK):
             return path
+    import shutil  # brings much along that a program may not have wanted
+
     return shutil.which("cairn")
 
 

@@ -17,7 +17,12 @@ def arguments(words):
     return words if alone or not sys.executable else ["--python", sys.executable, *words]
 
 
-def main():
+def become(name):
+    """Ends as `cairn NAME` with this process's words: for `python -m cairn.NAME`."""
+    return main([name, *sys.argv[1:]])
+
+
+def main(words=None):
     command = cairn.find_command()
     if command is None:
         print(
@@ -28,7 +33,7 @@ def main():
         )
         return NOT_FOUND
     try:
-        os.execv(command, [command, *arguments(sys.argv[1:])])
+        os.execv(command, [command, *(arguments(sys.argv[1:]) if words is None else words)])
     except OSError as failure:
         print(f"cairn: {command} cannot be started: {failure.strerror}", file=sys.stderr)
         return NOT_FOUND if isinstance(failure, FileNotFoundError) else FAILED

@@ -4,7 +4,24 @@
 
 #define Z 1.959963984540054 /* of the normal distribution, two-sided 95 % */
 
-void cairn_interval_share(double share, double count, double *ret_low, double *ret_high)
+/* What a normal variable stays within, either way, with that probability. */
+static double quantile(double confidence)
+{
+    double low = 0, high = 40;
+
+    /* The tail falls with it; what is left halves until no double lies between. */
+    for (int i = 0; i < 64; i++) {
+        double middle = (low + high) / 2;
+
+        if (erfc(middle * M_SQRT1_2) > 1 - confidence)
+            low = middle;
+        else
+            high = middle;
+    }
+    return high;
+}
+
+static void wilson(double share, double count, double z, double *ret_low, double *ret_high)
 {
     double middle, half;
 
@@ -13,12 +30,23 @@ void cairn_interval_share(double share, double count, double *ret_low, double *r
         *ret_high = 1;
         return;
     }
-    middle = (share + Z * Z / (2 * count)) / (1 + Z * Z / count);
+    middle = (share + z * z / (2 * count)) / (1 + z * z / count);
     half =
-        Z / (1 + Z * Z / count) * sqrt(share * (1 - share) / count + Z * Z / (4 * count * count));
+        z / (1 + z * z / count) * sqrt(share * (1 - share) / count + z * z / (4 * count * count));
     /* At the edges the formula is exact and the arithmetic is not. */
     *ret_low = share <= 0 ? 0 : fmin(fmax(middle - half, 0), share);
     *ret_high = share >= 1 ? 1 : fmax(fmin(middle + half, 1), share);
+}
+
+void cairn_interval_share(double share, double count, double *ret_low, double *ret_high)
+{
+    wilson(share, count, Z, ret_low, ret_high);
+}
+
+void cairn_interval_share_at(double share, double count, double confidence, double *ret_low,
+                             double *ret_high)
+{
+    wilson(share, count, quantile(confidence), ret_low, ret_high);
 }
 
 void cairn_interval_wilson(uint64_t hits, uint64_t count, double *ret_low, double *ret_high)

@@ -10,6 +10,10 @@ void cairn_interval_wilson(uint64_t hits, uint64_t count, double *ret_low, doubl
 /* The same for a share of 0..1 that rests on `count` draws, which need not be a whole number. */
 void cairn_interval_share(double share, double count, double *ret_low, double *ret_high);
 
+/* The same with another confidence (0..1) than 0.95. */
+void cairn_interval_share_at(double share, double count, double confidence, double *ret_low,
+                             double *ret_high);
+
 /* How many draws make a share of 0..1 vary by `variance`, itself estimated with `freedom` degrees
  * of freedom, for which the count is lowered. */
 double cairn_interval_draws(double share, double variance, double freedom);

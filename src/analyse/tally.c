@@ -10,6 +10,7 @@
 #include "format.h"
 #include "kinds.h"
 #include "sums.h"
+#include "tally_samples.h"
 
 /* A thread, and what it spent, whatever the stack. */
 struct who {
@@ -23,12 +24,9 @@ struct who {
 struct pass {
     const struct cairn_model *model;
     struct cairn_tally *tally;
-    uint8_t *kinds;         /* of each node */
     struct who *whos;       /* of each thread */
     uint32_t *group_firsts; /* the first thread of each group; groups are in their order */
-    bool *kept;             /* threads the filter keeps */
     size_t thread_count, group_count;
-    uint32_t *fold; /* node of the view; NULL without folding */
     struct cairn_sums sums;
     struct cairn_draws draws;
     struct cairn_blocker_sums blockers;
@@ -73,7 +71,7 @@ static void choose_threads(struct pass *pass)
     for (size_t i = 0; i < count; i++) {
         const struct cairn_process *process = &processes[threads[i].process];
 
-        pass->kept[i] =
+        pass->tally->kept[i] =
             matches(filter->thread, threads[i].tid, threads[i].name) &&
             (matches(filter->process, process->pid, process->name) ||
              matches(filter->process, process->pid, process->command) ||
@@ -125,7 +123,7 @@ static int fold(struct pass *pass)
 
         keep[i] = function->origin == CAIRN_ORIGIN_USER || function->kind == CAIRN_FUNCTION_LABEL;
     }
-    code = cairn_model_fold(pass->model, keep, &pass->tally->view, &pass->fold);
+    code = cairn_model_fold(pass->model, keep, &pass->tally->view, &pass->tally->fold);
     free(keep);
     if (code == 0)
         pass->tally->model = pass->tally->view;
@@ -134,42 +132,18 @@ static int fold(struct pass *pass)
 
 static enum cairn_phase phase_of(const struct pass *pass, uint32_t thread, uint32_t node)
 {
-    enum cairn_phase phase = pass->kinds[node] & CAIRN_KIND_PHASE;
+    enum cairn_phase phase = pass->tally->kinds[node] & CAIRN_KIND_PHASE;
 
     return phase == CAIRN_PHASE_STARTUP && !pass->whos[thread].main ? CAIRN_PHASE_PROGRAM : phase;
-}
-
-/* A metric's value out of the states of a time. */
-static uint64_t value_of(const uint64_t state_ns[CAIRN_STATE_COUNT],
-                         const struct cairn_filter *filter)
-{
-    uint64_t wall_ns = 0;
-
-    if (filter->metric == CAIRN_METRIC_GIL && !filter->overlays)
-        return 0; /* not told */
-    switch (filter->metric) {
-    case CAIRN_METRIC_CPU:
-        return state_ns[CAIRN_STATE_RUNNING];
-    case CAIRN_METRIC_GIL_WAIT:
-        return state_ns[CAIRN_STATE_GIL_WAIT];
-    case CAIRN_METRIC_RUNQ:
-        return state_ns[CAIRN_STATE_RUNNABLE];
-    case CAIRN_METRIC_BLOCKED:
-        return state_ns[CAIRN_STATE_BLOCKED];
-    default: /* GIL keeps samples at which it was held, and those whole */
-        for (int i = 0; i < CAIRN_STATE_COUNT; i++)
-            wall_ns += state_ns[i];
-        return wall_ns;
-    }
 }
 
 /* Whether being blocked here is waiting for work: in a frame where threads wait, or outside Python
  * in a thread that is never in it (a shell that waits for its command, a library's worker). */
 static bool may_be_idle(const struct pass *pass, uint32_t thread, uint32_t node)
 {
-    if (pass->kinds[node] & CAIRN_KIND_NO_PYTHON)
+    if (pass->tally->kinds[node] & CAIRN_KIND_NO_PYTHON)
         return !pass->whos[thread].python;
-    return pass->kinds[node] & CAIRN_KIND_IDLE;
+    return pass->tally->kinds[node] & CAIRN_KIND_IDLE;
 }
 
 static uint64_t idle_value_of(uint64_t idle_blocked_ns, enum cairn_metric metric)
@@ -189,7 +163,7 @@ static int add_draws(struct pass *pass, const struct cairn_sample *sample, enum 
     unsigned draw_class = phase == CAIRN_PHASE_PROGRAM ? CAIRN_DRAW_PROGRAM : 0;
     uint64_t value_ns = metric == CAIRN_METRIC_WALL
                             ? sample->last_ns - sample->first_ns
-                            : value_of(sample->state_ns, &pass->tally->filter);
+                            : cairn_tally_value(pass->tally, sample->state_ns);
     uint64_t idle_ns =
         may_be_idle ? idle_value_of(sample->state_ns[CAIRN_STATE_BLOCKED], metric) : 0;
 
@@ -203,7 +177,7 @@ static int add_draws(struct pass *pass, const struct cairn_sample *sample, enum 
 static int add_strips(struct pass *pass, const struct cairn_sample *sample, enum cairn_phase phase,
                       bool may_be_idle, uint32_t item)
 {
-    uint64_t value_ns = value_of(sample->state_ns, &pass->tally->filter);
+    uint64_t value_ns = cairn_tally_value(pass->tally, sample->state_ns);
     bool idle = may_be_idle && pass->tally->filter.metric == CAIRN_METRIC_BLOCKED;
 
     CAIRN_TRY(cairn_strips_add(&pass->tally->strips, item, sample, value_ns));
@@ -227,11 +201,15 @@ static int add_beside(struct pass *pass, const struct cairn_sample *sample, bool
                                   may_be_idle ? blocked_ns : 0);
 }
 
-/* Whether the filter keeps it. What could not be told is counted, kept or not. */
-static bool is_under_overlay(struct cairn_tally *tally, const struct cairn_sample *sample)
+/* Whether the filter keeps it. Of those on its stacks it is counted, kept or not, what could not be
+ * told. */
+static bool is_kept(const struct pass *pass, const struct cairn_sample *sample)
 {
+    struct cairn_tally *tally = pass->tally;
     uint64_t wall_ns = sample->last_ns - sample->first_ns;
 
+    if (!cairn_tally_keeps_node(tally, sample->node))
+        return false;
     for (int i = 0; i < CAIRN_OVERLAY_COUNT; i++)
         if (sample->overlays & (CAIRN_OVERLAY_GIL_UNKNOWN << i))
             tally->overlay_unknown_ns[i] += wall_ns;
@@ -239,15 +217,6 @@ static bool is_under_overlay(struct cairn_tally *tally, const struct cairn_sampl
         tally->wait_unknown_ns += sample->state_ns[CAIRN_STATE_BLOCKED];
     tally->looked_at_ns += wall_ns;
     return !tally->filter.overlays || sample->overlays & tally->filter.overlays;
-}
-
-static bool is_kept(const struct pass *pass, const struct cairn_sample *sample)
-{
-    uint8_t kinds = pass->kinds[sample->node];
-
-    return !(kinds & CAIRN_KIND_IGNORE) &&
-           (!pass->tally->filter.focus || kinds & CAIRN_KIND_FOCUS) &&
-           is_under_overlay(pass->tally, sample);
 }
 
 static int add_sample(struct pass *pass, const struct cairn_sample *sample, uint32_t item)
@@ -332,11 +301,10 @@ static int stream(struct pass *pass, struct cairn_err *err)
 {
     struct cairn_tally *tally = pass->tally;
     const struct cairn_filter *filter = &tally->filter;
-    bool from_start = filter->from_ns == 0;
     const struct cairn_sample *batch;
     struct cairn_samples *samples;
     size_t count;
-    int code;
+    int code = 0;
 
     choose_range(tally);
     if (filter->metric != CAIRN_METRIC_WALL) {
@@ -345,11 +313,7 @@ static int stream(struct pass *pass, struct cairn_err *err)
                           CAIRN_STRIPS_ROOM);
     }
     CAIRN_TRY(choose_overlays(pass, err));
-    /* Without limits nothing is left out, whatever the clocks of several files say. */
-    CAIRN_TRY(cairn_samples_open(pass->model, from_start ? 0 : tally->first_ns,
-                                 filter->to_ns == UINT64_MAX ? UINT64_MAX : tally->last_ns,
-                                 &samples, err));
-    code = filter->thread || filter->process ? cairn_samples_choose(samples, pass->kept) : 0;
+    CAIRN_TRY(cairn_tally_open(tally, pass->model, &samples, err));
     while (code == 0 && (code = cairn_samples_batch(samples, &batch, &count)) == 0)
         code = add_batch(pass, batch, count);
     tally->ticks = cairn_samples_ticks(samples);
@@ -437,7 +401,7 @@ static void add_sum(const struct pass *pass, const struct cairn_sum *sum, bool m
     enum cairn_metric metric = pass->tally->filter.metric;
 
     cell->weight.ticks += sum->ticks;
-    cell->weight.value_ns += value_of(sum->state_ns, &pass->tally->filter);
+    cell->weight.value_ns += cairn_tally_value(pass->tally, sum->state_ns);
     for (int i = 0; i < CAIRN_STATE_COUNT; i++)
         cell->state_ns[i] += sum->state_ns[i];
     if (!may_be_idle)
@@ -453,7 +417,7 @@ static struct cairn_cell cell_of(const struct pass *pass, size_t at)
     uint32_t thread = pass->group_firsts[place->group];
     struct cairn_cell cell = {
         .thread = thread,
-        .node = pass->fold ? pass->fold[place->node] : place->node,
+        .node = pass->tally->fold ? pass->tally->fold[place->node] : place->node,
         .phase = (uint8_t)phase_of(pass, thread, place->node),
         .strips_item = {CAIRN_STRIPS_NONE, CAIRN_STRIPS_NONE},
     };
@@ -487,7 +451,8 @@ static int make_cells(struct pass *pass)
     tally->cell_count = count;
     for (size_t i = 0; i < count; i++) {
         tally->cells[i] = cell_of(pass, order[i]);
-        add_to_totals(tally, &tally->cells[i], pass->kinds[pass->sums.places.items[order[i]].node]);
+        add_to_totals(tally, &tally->cells[i],
+                      pass->tally->kinds[pass->sums.places.items[order[i]].node]);
     }
     free(order);
     /* Folding moves them; else there is nothing to do. */
@@ -535,12 +500,12 @@ static int make(struct pass *pass, struct cairn_err *err)
     pass->thread_count = cairn_model_threads(pass->model, &threads);
     pass->whos = cairn_calloc(pass->thread_count + 1, sizeof(*pass->whos));
     pass->group_firsts = cairn_calloc(pass->thread_count + 1, sizeof(*pass->group_firsts));
-    pass->kept = cairn_calloc(pass->thread_count + 1, sizeof(*pass->kept));
+    pass->tally->kept = cairn_calloc(pass->thread_count + 1, sizeof(*pass->tally->kept));
     code = cairn_blocker_sums_init(&pass->blockers, pass->model);
-    if (code < 0 || !pass->whos || !pass->kept || !pass->group_firsts ||
+    if (code < 0 || !pass->whos || !pass->tally->kept || !pass->group_firsts ||
         cairn_roles_make(pass->model, &pass->tally->roles) < 0)
         return fail(err, -CAIRN_ENOMEM);
-    CAIRN_TRY(cairn_kinds_make(pass->model, &pass->tally->filter, &pass->kinds, err));
+    CAIRN_TRY(cairn_kinds_make(pass->model, &pass->tally->filter, &pass->tally->kinds, err));
     choose_threads(pass);
     code = group_threads(pass);
     if (code == 0)
@@ -568,11 +533,8 @@ int cairn_tally_make(const struct cairn_model *model, const struct cairn_filter 
     cairn_sums_release(&pass.sums);
     cairn_draws_release(&pass.draws);
     cairn_blocker_sums_release(&pass.blockers);
-    free(pass.kinds);
     free(pass.whos);
     free(pass.group_firsts);
-    free(pass.kept);
-    free(pass.fold);
     if (code < 0)
         cairn_tally_release(&tally);
     else
@@ -582,6 +544,9 @@ int cairn_tally_make(const struct cairn_model *model, const struct cairn_filter 
 
 void cairn_tally_release(struct cairn_tally *tally)
 {
+    free(tally->kept);
+    free(tally->kinds);
+    free(tally->fold);
     free(tally->cells);
     free(tally->thread_cells);
     cairn_vec_release(&tally->blockers);

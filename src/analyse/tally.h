@@ -74,6 +74,9 @@ struct cairn_tally {
     struct cairn_roles roles; /* of the model's processes */
 
     struct cairn_model *view; /* owned; NULL without folding */
+    uint32_t *fold;           /* of each node of the model its node of the view; NULL without */
+    bool *kept;               /* of each thread, whether the filter keeps it */
+    uint8_t *kinds;           /* of each node of the model (kinds.h) */
 };
 
 /* 0, or a negative code: -CAIRN_EUSAGE for a bad regex, -CAIRN_ENOMEM, a failed read. On success

@@ -41,6 +41,20 @@ uint64_t cairn_clock_own_cpu_ns(void)
     return read_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 }
 
+int cairn_clock_cpu_of(pid_t pid, uint64_t *ret_cpu_ns)
+{
+    struct timespec now;
+    clockid_t clock;
+    int sys = clock_getcpuclockid(pid, &clock);
+
+    if (sys)
+        return -sys;
+    if (clock_gettime(clock, &now) < 0)
+        return -errno;
+    *ret_cpu_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+    return 0;
+}
+
 uint64_t cairn_clock_kernel_tick_ns(void)
 {
     struct timespec tick = {0};

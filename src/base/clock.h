@@ -3,11 +3,15 @@
 #define CAIRN_CLOCK_H
 
 #include <stdint.h>
+#include <sys/types.h>
 
 uint64_t cairn_clock_mono_ns(void);
 uint64_t cairn_clock_boot_ns(void);
 uint64_t cairn_clock_real_ns(void);
 uint64_t cairn_clock_own_cpu_ns(void); /* CPU time of this process */
+/* CPU time of a process, all its threads that are and were. 0, or a negated errno: -ESRCH, -EPERM,
+ * -EINVAL when it is just gone. */
+int cairn_clock_cpu_of(pid_t pid, uint64_t *ret_cpu_ns);
 
 /* How often the kernel looks at who runs: 1 to 10 ms, as it was built. */
 uint64_t cairn_clock_kernel_tick_ns(void);

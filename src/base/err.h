@@ -20,7 +20,7 @@ struct cairn_err {
     int code;          /* negated CAIRN_E*, 0 when nothing failed */
     int sys;           /* errno behind it, 0 when none */
     const char *where; /* static string: the part that failed */
-    char text[512];    /* one sentence of what failed; why and what to do follow, one a line */
+    char text[1280];   /* one sentence of what failed; why and what to do follow, one a line */
 };
 
 /* Fills `err` (NULL is allowed) and returns `code`, which must be negative. When `sys` is not 0

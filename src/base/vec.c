@@ -25,10 +25,12 @@ int cairn_vec_grow(void **items, size_t *cap, size_t need, size_t item_bytes, si
     if (room > SIZE_MAX / item_bytes)
         return -CAIRN_ENOMEM;
 
-    grown = cairn_realloc(*items, room * item_bytes);
+    /* Pages that are fresh are zero without being touched, and cost nothing before they are. */
+    grown = *items ? cairn_realloc(*items, room * item_bytes) : cairn_calloc(room, item_bytes);
     if (grown == NULL)
         return -CAIRN_ENOMEM;
-    memset(grown + *cap * item_bytes, 0, (room - *cap) * item_bytes);
+    if (*items)
+        memset(grown + *cap * item_bytes, 0, (room - *cap) * item_bytes);
     *items = grown;
     *cap = room;
     return 0;

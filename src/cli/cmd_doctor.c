@@ -176,7 +176,7 @@ static void put_text(const struct patient *patient, struct cairn_buf *out)
         cairn_buf_printf(out, "%s\n", probes[i].gives);
     }
     put_reasons(patient, out);
-    if (out->data[out->size_bytes - 1] != '\n')
+    if (out->size_bytes > 0 && out->data[out->size_bytes - 1] != '\n')
         cairn_buf_u8(out, '\n');
 }
 
@@ -263,6 +263,7 @@ static int put_json(const struct patient *patient, struct cairn_buf *out)
     return cairn_json_end(&json);
 }
 
+/* A negative code when there is no answer, else the exit status of having printed it. */
 static int show(const struct patient *patient, bool json, struct cairn_err *err)
 {
     struct cairn_buf out;

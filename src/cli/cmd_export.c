@@ -1,8 +1,11 @@
 /* cmd_export.c: `cairn export -f FORMAT [FILE …]` */
 #include <signal.h>
+#include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "export.h"
+#include "place.h"
 #include "progress_line.h"
 #include "say.h"
 #include "show.h"
@@ -19,7 +22,14 @@ static int choose_format(const struct cairn_settings *settings,
         return -CAIRN_EUSAGE;
     }
     *ret_exporter = &cairn_exporters[settings->format];
-    if (!(*ret_exporter)->binary || settings->output != NULL || isatty(STDOUT_FILENO) != 1)
+    if (settings->by == CAIRN_BY_TASK) {
+        cairn_err_set(err, -CAIRN_EUSAGE, 0, "export", "tasks cannot be exported");
+        cairn_err_add(err, "Their time lies beside that of threads: `cairn report --by task "
+                           "--json` tells it.");
+        return -CAIRN_EUSAGE;
+    }
+    if (!(*ret_exporter)->binary || isatty(STDOUT_FILENO) != 1 ||
+        (settings->output != NULL && strcmp(settings->output, "-") != 0))
         return 0;
     cairn_err_set(err, -CAIRN_EUSAGE, 0, "export", "%s is not for a terminal: it is no text",
                   (*ret_exporter)->name);
@@ -27,9 +37,42 @@ static int choose_format(const struct cairn_settings *settings,
     return -CAIRN_EUSAGE;
 }
 
+static int check_other_file(const char *recording, const char *output, struct cairn_err *err)
+{
+    struct stat read, written;
+
+    if (stat(recording, &read) < 0 || stat(output, &written) < 0 || read.st_dev != written.st_dev ||
+        read.st_ino != written.st_ino)
+        return 0;
+    cairn_err_set(err, -CAIRN_EEXISTS, 0, "export", "%.300s is the recording that is read", output);
+    cairn_err_add(err, "Name another file with -o.");
+    return -CAIRN_EEXISTS;
+}
+
+/* Opens what -o names; stdout without it. With --force a file is emptied before the recordings are
+ * read, so none of them may it be. */
+static int open_output(const struct cairn_call *call, struct cairn_output *ret_output,
+                       struct cairn_err *err)
+{
+    const char *name = call->settings.output;
+    struct cairn_buf newest;
+    int code = 0;
+
+    *ret_output = cairn_output_borrow(STDOUT_FILENO, "stdout");
+    if (name == NULL)
+        return 0;
+    for (size_t i = 0; i < call->words.count && code == 0; i++)
+        code = check_other_file(call->words.items[i], name, err);
+    cairn_buf_init(&newest, PATH_MAX_BYTES);
+    if (call->words.count == 0 && cairn_place_newest(&newest, NULL) == 0)
+        code = check_other_file(cairn_buf_cstr(&newest), name, err);
+    cairn_buf_release(&newest);
+    return code < 0 ? code : cairn_output_open(name, call->settings.force, ret_output, err);
+}
+
 static int export_model(const struct cairn_model *model, const struct cairn_settings *settings,
                         const struct cairn_exporter *exporter, const struct cairn_output *output,
-                        struct cairn_err *err)
+                        struct cairn_buf *lost, bool *ret_read, struct cairn_err *err)
 {
     struct cairn_export_options options = {
         .lines = settings->lines == CAIRN_CHOICE_NONE
@@ -38,6 +81,10 @@ static int export_model(const struct cairn_model *model, const struct cairn_sett
         .threads = settings->threads,
         .processes = settings->processes,
         .samples = settings->unit == CAIRN_UNIT_SAMPLES,
+        .node_least = (double)settings->node_least_ppm / 1e6,
+        .edge_least = (double)settings->edge_least_ppm / 1e6,
+        .by = settings->by == CAIRN_CHOICE_NONE ? CAIRN_BY_FUNCTION : (enum cairn_by)settings->by,
+        .lost = lost,
     };
     struct cairn_filter filter;
     struct cairn_outlet outlet;
@@ -50,35 +97,51 @@ static int export_model(const struct cairn_model *model, const struct cairn_sett
     cairn_outlet_init(&outlet, output->fd, output->name);
     code = cairn_export(exporter, &tally, &options, &outlet, err);
     code = cairn_outlet_finish(&outlet, code, err);
+    *ret_read = outlet.sys == 0; /* else the reader went away: it is told nothing more */
     cairn_tally_release(&tally);
     return code;
 }
 
+static void say_lost(const struct cairn_exporter *exporter, struct cairn_buf *lost)
+{
+    if (exporter->lost)
+        cairn_say("%s does not hold %s", exporter->name, exporter->lost);
+    if (lost->size_bytes > 0)
+        cairn_say("%s does not hold %s", exporter->name, cairn_buf_cstr(lost));
+}
+
 int cairn_cmd_export(struct cairn_call *call)
 {
-    const struct cairn_settings *settings = &call->settings;
-    struct cairn_output output = cairn_output_borrow(STDOUT_FILENO, "stdout");
+    struct cairn_settings *settings = &call->settings;
+    struct cairn_output output = {.fd = -1};
     const struct cairn_exporter *exporter;
     struct cairn_model *model = NULL;
     struct cairn_progress_line line;
     struct cairn_err err = {0};
-    struct cairn_buf path;
+    struct cairn_buf path, lost;
+    bool read = false;
     int code;
 
     /* A reader that goes away is the outlet's to see: a quiet end. */
     signal(SIGPIPE, SIG_IGN);
+    if (settings->output != NULL && strcmp(settings->output, "-") == 0)
+        settings->output = NULL;
     cairn_buf_init(&path, PATH_MAX_BYTES);
+    cairn_buf_init(&lost, PATH_MAX_BYTES);
     cairn_progress_line_begin(&line);
     code = choose_format(settings, &exporter, &err);
-    if (code == 0 && settings->output != NULL)
-        code = cairn_output_open(settings->output, settings->force, &output, &err);
+    if (code == 0)
+        code = open_output(call, &output, &err);
     if (code == 0)
         code = cairn_show_load(&call->words, &line.progress, &model, &path, &err);
     if (code == 0)
-        code = export_model(model, settings, exporter, &output, &err);
+        code = export_model(model, settings, exporter, &output, &lost, &read, &err);
     cairn_progress_line_end(&line);
     cairn_output_close(&output, code == 0);
     cairn_model_free(model);
+    if (code == 0 && read)
+        say_lost(exporter, &lost);
     cairn_buf_release(&path);
+    cairn_buf_release(&lost);
     return code < 0 ? cairn_say_err(&err) : 0;
 }

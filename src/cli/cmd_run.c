@@ -45,7 +45,9 @@ static int tell_outcome(const struct cairn_record *record, bool failed)
     const char *tail = "the profile covers everything until then";
     int status = 0;
 
-    if (!result->saw_python)
+    if (result->saw_python && failed)
+        tail = "the profile ends before that";
+    else if (!result->saw_python)
         tail = failed ? "there is no profile of it" : "no Python was seen in it";
     if (result->launch.exited)
         status = tell_end(&result->launch, tail);

@@ -59,6 +59,18 @@ const struct cairn_command cairn_commands[] = {
                 "cairn report --metric cpu --only-my-code\n"
                 "cairn report --of json.loads\n"
                 "cairn report --json"},
+    {.name = "html",
+     .bit = CAIRN_FOR_HTML,
+     .run = cairn_cmd_html,
+     .synopsis = "[OPTIONS] [FILE ...]",
+     .brief = "a recording as one page for a browser",
+     .max_words = SIZE_MAX,
+     .detail = "Writes report.html in the current folder unless -o names another file. The page "
+               "needs nothing but itself: no network, no server. It holds sums for each stack, not "
+               "the samples; no source unless --source is given, and of the environment only "
+               "which Python, system and processor it was. --redact leaves that out too, with the "
+               "command line, the home folder, the user's name and where files lay.",
+     .example = "cairn html\ncairn html --force --redact -o shared.html"},
     {.name = "export",
      .bit = CAIRN_FOR_EXPORT,
      .run = cairn_cmd_export,
@@ -71,6 +83,60 @@ const struct cairn_command cairn_commands[] = {
      .example = "cairn export -f flamegraph -o out.svg\n"
                 "cairn export -f collapsed --threads\n"
                 "cairn export -f speedscope -o out.json"},
+    {.name = "cprofile",
+     .bit = CAIRN_FOR_CPROFILE,
+     .run = cairn_cmd_tool,
+     .tool = true,
+     .synopsis = "[--python PATH] [-o FILE] [-s KEY] SCRIPT.py ARGS | -m MODULE ARGS",
+     .brief = "count and time every call, as `python -m cProfile` does",
+     .max_words = SIZE_MAX,
+     .detail = "Takes the words that cProfile takes, and prints or writes what it does: a table "
+               "on stdout, or with -o a file that pstats reads. Each thread is counted by itself. "
+               "The exit status is the program's.",
+     .example = "cairn cprofile -s tottime script.py\ncairn cprofile -o out.prof script.py"},
+    {.name = "pstats",
+     .bit = CAIRN_FOR_PSTATS,
+     .run = cairn_cmd_pstats,
+     .synopsis = "[OPTIONS] [FILE ...]",
+     .brief = "the statistics browser of `python -m pstats`",
+     .max_words = SIZE_MAX,
+     .detail =
+         "Reads what cProfile and profile write (.prof), and recordings of Cairn, without Python; "
+         "further files are added to the first. Commands are those of Python, and so are the "
+         "answers: `sort`, `strip`, `add`, `stats`, `callers`, `callees`, `reverse`, `read`, "
+         "`help`, `quit`. A number, a fraction or a regular expression behind `stats`, `callers` "
+         "or `callees` says which rows. The options choose what of a recording is shown; of a "
+         ".prof file it is all.\n"
+         "A file of the command line that is damaged or foreign ends it with status 123.",
+     .example = "cairn export -f pstats -o out.prof\n"
+                "echo 'stats 5' | cairn pstats out.prof"},
+    {.name = "diff",
+     .bit = CAIRN_FOR_DIFF,
+     .run = cairn_cmd_diff,
+     .synopsis = "[OPTIONS] BEFORE AFTER",
+     .brief = "what changed between two recordings, beyond noise",
+     .min_words = 2,
+     .max_words = 2,
+     .detail = "Compares them function by function: each change has an interval, and what noise "
+               "explains is said to be not distinguishable. The intervals are wide enough to hold "
+               "all together in 95 of 100 comparisons. The exit status is 0 when nothing is worse, "
+               "1 when something is, 3 when there are too few samples to say.",
+     .example = "cairn diff before.cairn after.cairn\n"
+                "cairn diff --metric cpu --tolerance 10 before.cairn after.cairn\n"
+                "cairn diff --markdown before.cairn after.cairn\n"
+                "cairn diff --json before.cairn after.cairn"},
+    {.name = "merge",
+     .bit = CAIRN_FOR_MERGE,
+     .run = cairn_cmd_merge,
+     .synopsis = "-o OUT FILE FILE ...",
+     .brief = "several recordings as one",
+     .min_words = 1,
+     .max_words = SIZE_MAX,
+     .detail = "Makes a set, OUT, OUT.1, OUT.2 and so on, which every command reads as one when it "
+               "is given OUT. Recordings of other hosts and boots are put in time by their real "
+               "clocks. The order of the FILEs does not matter, nor whether some were merged "
+               "before; a recording that is named twice is in it once.",
+     .example = "cairn merge -o merged.cairn before.cairn after.cairn"},
     {.name = "doctor",
      .bit = CAIRN_FOR_DOCTOR,
      .run = cairn_cmd_doctor,

@@ -28,6 +28,8 @@ struct cairn_command {
     bool shown;           /* among the commands that people need */
     /* Its words end the options: what follows belongs to another program. */
     bool runs;
+    /* An old tool with a grammar of its own: only long options of ours in front are read. */
+    bool tool;
     size_t min_words, max_words;
     /* The exit status. What failed has been said. */
     int (*run)(struct cairn_call *call);
@@ -42,8 +44,13 @@ int cairn_cmd_run(struct cairn_call *call);
 int cairn_cmd_attach(struct cairn_call *call);
 int cairn_cmd_dump(struct cairn_call *call);
 int cairn_cmd_doctor(struct cairn_call *call);
+int cairn_cmd_tool(struct cairn_call *call);
 int cairn_cmd_report(struct cairn_call *call);
+int cairn_cmd_html(struct cairn_call *call);
 int cairn_cmd_export(struct cairn_call *call);
+int cairn_cmd_diff(struct cairn_call *call);
+int cairn_cmd_merge(struct cairn_call *call);
+int cairn_cmd_pstats(struct cairn_call *call);
 int cairn_cmd_help(struct cairn_call *call);
 int cairn_cmd_completions(struct cairn_call *call);
 int cairn_cmd_man(struct cairn_call *call);

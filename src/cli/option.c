@@ -1,6 +1,7 @@
 #include "option.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -83,6 +84,21 @@ static int read_choice(const struct cairn_option *option, const char *text, uint
     return -CAIRN_EUSAGE;
 }
 
+/* "0.5" or "0.5%". */
+static int read_percent(const char *text, uint64_t *ret_ppm)
+{
+    char *end;
+    double percent;
+
+    if (strspn(text, "0123456789.") != strcspn(text, "%") || text[0] == '\0')
+        return -CAIRN_EUSAGE;
+    percent = strtod(text, &end);
+    if (end == text || (strcmp(end, "") != 0 && strcmp(end, "%") != 0) || percent > 100)
+        return -CAIRN_EUSAGE;
+    *ret_ppm = (uint64_t)(percent * 1e4 + 0.5);
+    return 0;
+}
+
 static int read_number(const struct cairn_option *option, const char *text, uint64_t *ret_value)
 {
     uint64_t value;
@@ -100,6 +116,9 @@ static int read_number(const struct cairn_option *option, const char *text, uint
             *ret_value = 0;
             return 0;
         }
+        break;
+    case CAIRN_VALUE_PERCENT:
+        CAIRN_TRY(read_percent(text, &value));
         break;
     default:
         CAIRN_TRY(cairn_text_parse_u64(text, &value));

@@ -13,15 +13,16 @@
 
 #include "err.h"
 
-enum cairn_value_kind {                     /* what it takes, and the type of its field */
-                        CAIRN_VALUE_FLAG,   /* nothing: bool */
-                        CAIRN_VALUE_TEXT,   /* const char *, NULL when not given; borrowed */
-                        CAIRN_VALUE_FILE,   /* the same, completed as the name of a file */
-                        CAIRN_VALUE_TIME,   /* uint64_t, ns */
-                        CAIRN_VALUE_SIZE,   /* uint64_t, bytes */
-                        CAIRN_VALUE_RATE,   /* uint64_t, ns between ticks, 0: as fast as it goes */
-                        CAIRN_VALUE_NUMBER, /* uint64_t */
-                        CAIRN_VALUE_CHOICE, /* uint64_t, the index of the word */
+enum cairn_value_kind {                      /* what it takes, and the type of its field */
+                        CAIRN_VALUE_FLAG,    /* nothing: bool */
+                        CAIRN_VALUE_TEXT,    /* const char *, NULL when not given; borrowed */
+                        CAIRN_VALUE_FILE,    /* the same, completed as the name of a file */
+                        CAIRN_VALUE_TIME,    /* uint64_t, ns */
+                        CAIRN_VALUE_SIZE,    /* uint64_t, bytes */
+                        CAIRN_VALUE_RATE,    /* uint64_t, ns between ticks, 0: as fast as it goes */
+                        CAIRN_VALUE_NUMBER,  /* uint64_t */
+                        CAIRN_VALUE_PERCENT, /* uint64_t, millionths of the whole */
+                        CAIRN_VALUE_CHOICE,  /* uint64_t, the index of the word */
 };
 
 enum cairn_option_group { /* in the order help shows them */
@@ -42,6 +43,11 @@ enum { /* bits of cairn_option.commands */
        CAIRN_FOR_COMPLETIONS = 64,
        CAIRN_FOR_MAN = 128,
        CAIRN_FOR_DOCTOR = 256,
+       CAIRN_FOR_DIFF = 512,
+       CAIRN_FOR_MERGE = 1024,
+       CAIRN_FOR_PSTATS = 2048,
+       CAIRN_FOR_HTML = 4096,
+       CAIRN_FOR_CPROFILE = 8192,
 };
 
 enum { /* bits of cairn_option.sources: where it may be set beside the command line */
@@ -67,6 +73,10 @@ struct cairn_settings { /* plain values; what they mean is for the commands */
     uint64_t from_ns, to_ns;
     uint64_t format, unit, lines; /* of cairn_exporters[]; enum cairn_unit; as lines_word() */
     bool threads, processes;
+    uint64_t node_least_ppm, edge_least_ppm; /* of the whole, or a graph leaves it out */
+    bool markdown;
+    uint64_t normalize, base, tolerance; /* enum cairn_diff_scale; 1: after; percent */
+    bool source, redact;
 };
 
 struct cairn_option {

@@ -1,6 +1,7 @@
 /* option_table.c: the options, in the order help shows them within their group. */
 #include "option.h"
 
+#include "diff.h"
 #include "export.h"
 #include "table.h"
 
@@ -8,11 +9,14 @@
 #define NS_PER_S (1000 * NS_PER_MS)
 #define NS_PER_H (3600 * NS_PER_S)
 
+#define PPM_ALL 1000000
+
 #define FOR_RECORD (CAIRN_FOR_RUN | CAIRN_FOR_ATTACH)
-#define FOR_READ (CAIRN_FOR_REPORT | CAIRN_FOR_EXPORT)
+#define FOR_READ                                                                                   \
+    (CAIRN_FOR_REPORT | CAIRN_FOR_HTML | CAIRN_FOR_EXPORT | CAIRN_FOR_DIFF | CAIRN_FOR_PSTATS)
 #define FOR_ALL                                                                                    \
     (FOR_RECORD | FOR_READ | CAIRN_FOR_DUMP | CAIRN_FOR_HELP | CAIRN_FOR_COMPLETIONS |             \
-     CAIRN_FOR_MAN | CAIRN_FOR_DOCTOR)
+     CAIRN_FOR_MAN | CAIRN_FOR_DOCTOR | CAIRN_FOR_MERGE | CAIRN_FOR_CPROFILE)
 #define FROM_BOTH (CAIRN_FROM_ENV | CAIRN_FROM_PROJECT)
 #define FIELD(name) offsetof(struct cairn_settings, name)
 
@@ -66,6 +70,21 @@ static const char *lines_word(size_t index)
     return index < sizeof(words) / sizeof(words[0]) ? words[index] : NULL;
 }
 
+static const char *scale_word(size_t index)
+{
+    static const char *const words[] = {
+        [CAIRN_DIFF_RUN] = "run", [CAIRN_DIFF_SECOND] = "second", [CAIRN_DIFF_SHARE] = "share"};
+
+    return index < sizeof(words) / sizeof(words[0]) ? words[index] : NULL;
+}
+
+static const char *base_word(size_t index)
+{
+    static const char *const words[] = {"before", "after"};
+
+    return index < sizeof(words) / sizeof(words[0]) ? words[index] : NULL;
+}
+
 /* lines_word() names all but the first of them: that one means that nobody chose. */
 _Static_assert(CAIRN_EXPORT_LINES_DEFAULT == 0 && CAIRN_EXPORT_LINES_EXECUTING == 1 &&
                    CAIRN_EXPORT_LINES_FIRST == 2 && CAIRN_EXPORT_LINES_NONE == 3,
@@ -102,16 +121,18 @@ const struct cairn_option cairn_options[] = {
      .letter = 'o',
      .kind = CAIRN_VALUE_FILE,
      .group = CAIRN_GROUP_RECORD,
-     .commands = FOR_RECORD | CAIRN_FOR_EXPORT,
+     .commands = FOR_RECORD | CAIRN_FOR_HTML | CAIRN_FOR_EXPORT | CAIRN_FOR_MERGE,
      .value = "FILE",
      .offset = FIELD(output),
      .brief = "write to FILE",
-     .detail = "For a recording the default is a new file in .cairn/ in the current folder, or in "
-               "$TMPDIR where that cannot be written. For an export it is stdout."},
+     .detail =
+         "For a recording the default is a new file in .cairn/ in the current folder, or in "
+         "$TMPDIR where that cannot be written; for a page report.html; for an export stdout, and "
+         "so is `-`."},
     {.name = "force",
      .kind = CAIRN_VALUE_FLAG,
      .group = CAIRN_GROUP_RECORD,
-     .commands = FOR_RECORD | CAIRN_FOR_EXPORT,
+     .commands = FOR_RECORD | CAIRN_FOR_HTML | CAIRN_FOR_EXPORT | CAIRN_FOR_MERGE,
      .offset = FIELD(force),
      .brief = "write over a file that exists",
      .detail = "Without it no file that exists is ever written over."},
@@ -119,7 +140,7 @@ const struct cairn_option cairn_options[] = {
      .kind = CAIRN_VALUE_FILE,
      .group = CAIRN_GROUP_RECORD,
      .sources = CAIRN_FROM_ENV,
-     .commands = FOR_RECORD,
+     .commands = FOR_RECORD | CAIRN_FOR_CPROFILE,
      .value = "PATH",
      .offset = FIELD(python),
      .brief = "the Python that runs a script, -m or -c",
@@ -208,12 +229,14 @@ const struct cairn_option cairn_options[] = {
      .kind = CAIRN_VALUE_CHOICE,
      .group = CAIRN_GROUP_SHOW,
      .sources = FROM_BOTH,
-     .commands = CAIRN_FOR_REPORT,
+     .commands = CAIRN_FOR_REPORT | CAIRN_FOR_EXPORT | CAIRN_FOR_DIFF,
      .value = "ROWS",
      .choice = by_word,
      .offset = FIELD(by),
      .brief = "rows of the table: function, line, module, thread, process, state, task",
-     .detail = "Without it there are two tables, functions and lines; in JSON, functions."},
+     .detail =
+         "Without it there are two tables, functions and lines; in JSON and csv, functions. Other "
+         "exports have no rows."},
     {.name = "of",
      .kind = CAIRN_VALUE_TEXT,
      .group = CAIRN_GROUP_SHOW,
@@ -238,7 +261,7 @@ const struct cairn_option cairn_options[] = {
      .kind = CAIRN_VALUE_NUMBER,
      .group = CAIRN_GROUP_SHOW,
      .sources = FROM_BOTH,
-     .commands = CAIRN_FOR_REPORT,
+     .commands = CAIRN_FOR_REPORT | CAIRN_FOR_DIFF,
      .value = "NUMBER",
      .min = 1,
      .max = 1000000,
@@ -249,7 +272,7 @@ const struct cairn_option cairn_options[] = {
     {.name = "json",
      .kind = CAIRN_VALUE_FLAG,
      .group = CAIRN_GROUP_SHOW,
-     .commands = CAIRN_FOR_REPORT | CAIRN_FOR_DUMP | CAIRN_FOR_DOCTOR,
+     .commands = CAIRN_FOR_REPORT | CAIRN_FOR_DUMP | CAIRN_FOR_DOCTOR | CAIRN_FOR_DIFF,
      .offset = FIELD(json),
      .brief = "one JSON object instead of text",
      .detail = "docs/json.md names every key."},
@@ -257,7 +280,7 @@ const struct cairn_option cairn_options[] = {
      .kind = CAIRN_VALUE_FLAG,
      .group = CAIRN_GROUP_SHOW,
      .sources = FROM_BOTH,
-     .commands = CAIRN_FOR_REPORT,
+     .commands = CAIRN_FOR_REPORT | CAIRN_FOR_DIFF,
      .offset = FIELD(idle),
      .brief = "count waiting for work in the tables",
      .detail = "Waiting in accept, poll or on an empty queue is one line beside the tables "
@@ -270,8 +293,9 @@ const struct cairn_option cairn_options[] = {
      .value = "FORMAT",
      .choice = format_word,
      .offset = FIELD(format),
-     .brief = "what to write; `cairn help export` lists them",
-     .detail = "There is no default."},
+     .brief = "what to write: collapsed, speedscope, pprof, perfetto, chrome, firefox, cpuprofile, "
+              "csv, flamegraph, pstats, callgrind, dot",
+     .detail = "There is no default; without it `cairn export` says what each is for."},
     {.name = "unit",
      .kind = CAIRN_VALUE_CHOICE,
      .group = CAIRN_GROUP_SHOW,
@@ -306,6 +330,92 @@ const struct cairn_option cairn_options[] = {
      .offset = FIELD(processes),
      .brief = "put process:PID in front of every stack",
      .detail = "Of collapsed stacks."},
+    {.name = "node-thres",
+     .letter = 'n',
+     .kind = CAIRN_VALUE_PERCENT,
+     .group = CAIRN_GROUP_SHOW,
+     .commands = CAIRN_FOR_EXPORT,
+     .value = "PERCENTAGE",
+     .fallback = "0.5",
+     .max = PPM_ALL,
+     .range = "0 to 100",
+     .offset = FIELD(node_least_ppm),
+     .brief = "leave functions below it out of a graph",
+     .detail = "Of dot: by the total time, as gprof2dot has it."},
+    {.name = "edge-thres",
+     .letter = 'e',
+     .kind = CAIRN_VALUE_PERCENT,
+     .group = CAIRN_GROUP_SHOW,
+     .commands = CAIRN_FOR_EXPORT,
+     .value = "PERCENTAGE",
+     .fallback = "0.1",
+     .max = PPM_ALL,
+     .range = "0 to 100",
+     .offset = FIELD(edge_least_ppm),
+     .brief = "leave calls below it out of a graph",
+     .detail = "Of dot: by the total time, as gprof2dot has it."},
+
+    {.name = "markdown",
+     .kind = CAIRN_VALUE_FLAG,
+     .group = CAIRN_GROUP_SHOW,
+     .commands = CAIRN_FOR_DIFF,
+     .offset = FIELD(markdown),
+     .brief = "a table for a comment on a pull request",
+     .detail = "Names in it are no markup, whatever they hold."},
+    {.name = "normalize",
+     .kind = CAIRN_VALUE_CHOICE,
+     .group = CAIRN_GROUP_SHOW,
+     .sources = FROM_BOTH,
+     .commands = CAIRN_FOR_DIFF,
+     .value = "SCALE",
+     .choice = scale_word,
+     .offset = FIELD(normalize),
+     .brief = "what is compared: run, second, share",
+     .detail = "run: seconds of the whole recordings, right for two runs that do the same work. "
+               "second: seconds for each second recorded, right for two looks at one service. "
+               "share: parts of the thread time, where one row's gain is the others' loss. Without "
+               "it, run when both ran from their start, else second."},
+    {.name = "base",
+     .kind = CAIRN_VALUE_CHOICE,
+     .group = CAIRN_GROUP_SHOW,
+     .sources = FROM_BOTH,
+     .commands = CAIRN_FOR_DIFF,
+     .value = "WHICH",
+     .fallback = "before",
+     .choice = base_word,
+     .offset = FIELD(base),
+     .brief = "of which one percentages are: before, after",
+     .detail = "JSON has both."},
+    {.name = "tolerance",
+     .kind = CAIRN_VALUE_NUMBER,
+     .group = CAIRN_GROUP_SHOW,
+     .sources = FROM_BOTH,
+     .commands = CAIRN_FOR_DIFF,
+     .value = "PERCENT",
+     .fallback = "5",
+     .min = 0,
+     .max = 1000,
+     .range = "0 to 1000",
+     .offset = FIELD(tolerance),
+     .brief = "how much of the whole a change may be and still pass",
+     .detail = "Two runs of one program differ by more than sampling explains. A row is worse when "
+               "all of its interval lies beyond this part of the whole before."},
+    {.name = "source",
+     .kind = CAIRN_VALUE_FLAG,
+     .group = CAIRN_GROUP_SHOW,
+     .commands = CAIRN_FOR_HTML,
+     .offset = FIELD(source),
+     .brief = "put the lines of functions into the page",
+     .detail = "Only of files that have not changed since the recording was made, here and since "
+               "this machine started."},
+    {.name = "redact",
+     .kind = CAIRN_VALUE_FLAG,
+     .group = CAIRN_GROUP_SHOW,
+     .commands = CAIRN_FOR_HTML,
+     .offset = FIELD(redact),
+     .brief = "leave out what tells who made the recording, and where",
+     .detail = "No environment, command line, home folder, user's name or source; of a path only "
+               "what says which file of the program or of a library it is."},
 
     {.name = "metric",
      .kind = CAIRN_VALUE_CHOICE,

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -14,6 +15,10 @@ int cairn_output_open(const char *path, bool force, struct cairn_output *ret_out
     bool is_file, refused;
     struct stat info;
 
+    if (strcmp(path, "-") == 0) {
+        *ret_output = cairn_output_borrow(STDOUT_FILENO, "stdout");
+        return 0;
+    }
     *ret_output = (struct cairn_output){.fd = -1, .name = path};
     ret_output->is_new = stat(path, &info) < 0;
     is_file = !ret_output->is_new && S_ISREG(info.st_mode);

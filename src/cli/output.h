@@ -1,8 +1,8 @@
 /* output.h: a file that a command writes because it was asked to.
  *
  * Opened before the long work, so that a bad name is told at once. A file that exists is refused
- * without `force`; what is no regular file (/dev/stdout, a pipe) is just written to.
- * Owner: the caller, until cairn_output_close().
+ * without `force`; what is no regular file (/dev/stdout, a pipe) is just written to, and `-` is
+ * stdout. Owner: the caller, until cairn_output_close().
  */
 #ifndef CAIRN_OUTPUT_H
 #define CAIRN_OUTPUT_H

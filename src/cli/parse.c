@@ -107,6 +107,15 @@ static bool begins_program(const char *word)
     return word[0] == '-' && (word[1] == 'm' || word[1] == 'c');
 }
 
+/* Whether a word in front of an old tool's is an option of ours. */
+static bool is_ours(const struct cairn_command *command, const char *word)
+{
+    const struct cairn_option *option =
+        strncmp(word, "--", 2) == 0 ? cairn_option_find(word + 2, strcspn(word + 2, "=")) : NULL;
+
+    return option != NULL && (option->commands & command->bit) != 0;
+}
+
 static int check_words(const struct parse *parse)
 {
     const struct cairn_call *call = parse->call;
@@ -136,6 +145,10 @@ int cairn_parse(struct cairn_call *call, int count, char **argv, struct cairn_er
 
         if (strcmp(word, "--") == 0)
             break;
+        if (call->command->tool && !is_ours(call->command, word)) {
+            parse.next--;
+            break;
+        }
         if (word[0] != '-' || word[1] == '\0' || (call->command->runs && begins_program(word))) {
             if (call->command->runs) {
                 parse.next--;

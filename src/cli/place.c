@@ -56,6 +56,16 @@ static int add_elsewhere(struct cairn_buf *path)
                             (unsigned long)geteuid());
 }
 
+/* "Not found" is said of programs, and has a status that scripts rely on. */
+static int refuse_folder(const char *folder, int sys, struct cairn_err *err)
+{
+    int code = cairn_err_from_errno(sys) == -CAIRN_EPERM ? -CAIRN_EPERM : -CAIRN_EIO;
+
+    cairn_err_set(err, code, sys, "place", "there is no folder for the recording: %.300s", folder);
+    cairn_err_add(err, "Name the recording with -o FILE, or a folder for it with TMPDIR.");
+    return code;
+}
+
 /* $TMPDIR is everybody's: a folder there counts only when nobody else can have put anything into
  * it, or lead us away with a link. */
 static int check_private(const char *folder, struct cairn_err *err)
@@ -63,8 +73,7 @@ static int check_private(const char *folder, struct cairn_err *err)
     struct stat info;
 
     if (lstat(folder, &info) < 0)
-        return cairn_err_set(err, cairn_err_from_errno(errno), errno, "place",
-                             "there is no folder for the recording: %.300s", folder);
+        return refuse_folder(folder, errno, err);
     if (S_ISDIR(info.st_mode) && info.st_uid == geteuid() && (info.st_mode & 077) == 0)
         return 0;
     cairn_err_set(err, -CAIRN_EPERM, 0, "place", "recordings cannot go to %.300s", folder);
@@ -105,7 +114,8 @@ int cairn_place_new(const char *name, struct cairn_buf *ret_path, bool *ret_else
         folder = cairn_buf_cstr(ret_path);
         if (ret_path->code < 0)
             return cairn_err_set(err, -CAIRN_ENOMEM, 0, "place", "no place for the recording");
-        (void)mkdir(folder, 0700);
+        if (mkdir(folder, 0700) < 0 && errno != EEXIST)
+            return refuse_folder(folder, errno, err);
         CAIRN_TRY(check_private(folder, err));
     } else {
         cairn_buf_add_str(ret_path, FOLDER);

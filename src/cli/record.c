@@ -1,5 +1,6 @@
 #include "record.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <string.h>
@@ -9,8 +10,10 @@
 #include "progress_line.h"
 #include "say.h"
 #include "show.h"
+#include "text.h"
 
 #define PATH_MAX_BYTES (1 << 16)
+#define KEPT_MAX_BYTES 64
 
 static int choose_path(struct cairn_record *record, const char *name, struct cairn_err *err)
 {
@@ -100,6 +103,32 @@ static void tidy(const struct cairn_record *record)
     cairn_owner_leave(&saved);
 }
 
+/* The recording could not be begun, or not go on: what is left of it, and what would be better. */
+static void advise(const struct cairn_record *record, struct cairn_err *err)
+{
+    struct cairn_buf kept;
+
+    if (err->code == -CAIRN_EEXISTS) {
+        cairn_err_add(err, "Name another file with -o, or write over it with --force.");
+        return;
+    }
+    if (record->result.wall_ns == 0 || strcmp(err->where, "sink") != 0)
+        return;
+    cairn_buf_init(&kept, KEPT_MAX_BYTES);
+    cairn_text_time(&kept, record->result.recorded_ns);
+    if (record->result.recorded_ns == 0)
+        cairn_err_add(err, "Nothing was recorded.");
+    else
+        cairn_err_add(err, "The first %s are recorded.", cairn_buf_cstr(&kept));
+    cairn_buf_release(&kept);
+    if (err->sys == EFBIG)
+        cairn_err_add(err, "It may not grow (ulimit -f); --rotate SIZE goes on in new files.");
+    else if (err->sys == ENOSPC || err->sys == EDQUOT)
+        cairn_err_add(err, "Make room there, or name a file where there is some: -o FILE.");
+    else
+        cairn_err_add(err, "Name a file somewhere else: -o FILE.");
+}
+
 int cairn_record_run(struct cairn_record *record, struct cairn_err *err)
 {
     int code = cairn_session(&record->options, &record->result, err);
@@ -107,8 +136,8 @@ int cairn_record_run(struct cairn_record *record, struct cairn_err *err)
     record->collected = true;
     if (code < 0 && !record->result.saw_python && record->settings->output == NULL)
         tidy(record);
-    if (code == -CAIRN_EEXISTS)
-        cairn_err_add(err, "Name another file with -o, or write over it with --force.");
+    if (code < 0)
+        advise(record, err);
     /* Not before: the program inherits what is ignored. */
     signal(SIGPIPE, SIG_IGN);
     return code;

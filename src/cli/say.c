@@ -1,6 +1,7 @@
 #include "say.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <string.h>
 #include <unistd.h>
@@ -57,10 +58,11 @@ int cairn_say_out(struct cairn_buf *out)
     int code = out->code;
 
     if (code == 0) {
+        signal(SIGPIPE, SIG_IGN); /* a reader that goes away is a quiet end */
         code = cairn_io_write(STDOUT_FILENO, out->data, out->size_bytes);
         if (code == 0 || code == -EPIPE)
             return 0;
-        cairn_err_set(&err, -CAIRN_EIO, -code, "stdout", "stdout cannot be written");
+        cairn_err_set(&err, -CAIRN_EIO, -code, "stdout", "cannot write stdout");
     } else {
         cairn_err_set(&err, code, 0, "stdout", "the text could not be made");
     }

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "alloc.h"
+#include "escape.h"
 #include "findexec.h"
 #include "io.h"
 #include "nearest.h"
@@ -134,23 +135,9 @@ static int find_python(const char *python, const char *name, struct cairn_buf *r
     return code;
 }
 
-/* One word as a shell would want it. */
-static void add_quoted(struct cairn_buf *out, const char *word)
+int cairn_target_python(const char *python, struct cairn_buf *ret_path, struct cairn_err *err)
 {
-    static const char harmless[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                                   "@%+=:,./_-";
-
-    if (word[0] != '\0' && word[strspn(word, harmless)] == '\0') {
-        cairn_buf_add_str(out, word);
-        return;
-    }
-    cairn_buf_u8(out, '\'');
-    for (; *word != '\0'; word++)
-        if (*word == '\'')
-            cairn_buf_add_str(out, "'\\''");
-        else
-            cairn_buf_u8(out, (uint8_t)*word);
-    cairn_buf_u8(out, '\'');
+    return find_python(python, "python3", ret_path, err);
 }
 
 /* script.py -> script, folder/ -> folder, -m module -> module, -c -> code. */
@@ -176,8 +163,7 @@ static void set_name(struct cairn_target *target, const struct cairn_words *word
     cairn_buf_add(&target->name, start, (size_t)(end - start));
 }
 
-/* argv: the program of target->program when `first`, then `front`, then the words from `skip` on.
- */
+/* argv: target->program when `first`, then the words from `skip` on. */
 static int set_argv(struct cairn_target *target, const struct cairn_words *words, bool first,
                     size_t skip)
 {
@@ -193,10 +179,13 @@ static int set_argv(struct cairn_target *target, const struct cairn_words *words
     for (size_t i = 0; i < words->count; i++) {
         if (i > 0)
             cairn_buf_u8(&target->shown, ' ');
-        add_quoted(&target->shown, words->items[i]);
+        cairn_escape_shell(&target->shown, cairn_span_of(words->items[i]));
     }
     set_name(target, words);
-    return target->name.code < 0 ? target->name.code : target->shown.code;
+    /* What is too long to be shown is cut: the program is run all the same. */
+    return target->name.code == -CAIRN_ENOMEM    ? target->name.code
+           : target->shown.code == -CAIRN_ENOMEM ? target->shown.code
+                                                 : 0;
 }
 
 static int refuse_words(const struct cairn_words *words, struct cairn_err *err)

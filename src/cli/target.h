@@ -15,7 +15,7 @@ struct cairn_target {
     char **argv;              /* for execvp; the array is ours, strings are the caller's or below */
     struct cairn_buf name;    /* for the name of a recording: script, module or command */
     struct cairn_buf program; /* path of the Python or the command; argv[0] may point here */
-    struct cairn_buf shown;   /* the words as one line of a shell */
+    struct cairn_buf shown;   /* the words as one line of a shell; cut where that is very long */
 };
 
 /* Resolves `words`; `python` as given by --python, NULL when it was not. Borrows `words`.
@@ -24,6 +24,9 @@ struct cairn_target {
 int cairn_target_resolve(const struct cairn_words *words, const char *python,
                          struct cairn_target *ret_target, struct cairn_err *err);
 void cairn_target_release(struct cairn_target *target);
+
+/* The path of the Python that is to run something: --python, else the venv's, else PATH's. */
+int cairn_target_python(const char *python, struct cairn_buf *ret_path, struct cairn_err *err);
 
 /* Whether a word alone names a Python program: what `cairn WORD` takes for `cairn run WORD`. */
 bool cairn_target_is_script(const char *word);

@@ -235,25 +235,29 @@ static int add_libraries(struct cairn_writer *writer, pid_t pid, const char *map
 }
 
 /* How the Python was configured stands beside its library: _sysconfigdata_*.py, a dict with one
- * entry that may go over several lines of quoted pieces. */
+ * entry that may go over several lines, each a piece of it in quotes of either kind. */
 static int add_configuration(struct cairn_writer *writer, const char *text)
 {
-    static const char name[] = "'CONFIG_ARGS':";
-    const char *at = strstr(text, name), *end;
+    static const char name[] = "'CONFIG_ARGS':", blanks[] = " \n";
+    const char *at = strstr(text, name);
     struct cairn_buf value;
     int code = 0;
 
     if (!at)
         return 0;
     at += sizeof(name) - 1;
-    end = strstr(at, "\n '"); /* the next key */
     cairn_buf_init(&value, CAIRN_STRING_MAX_BYTES);
-    at += strspn(at, " \"");
-    for (; *at && at != end && code == 0; at++)
-        if (*at != '"' && *at != '\n' && !(*at == ' ' && at[1] == ' '))
+    at += strspn(at, blanks);
+    while (code == 0 && (*at == '"' || *at == '\'')) {
+        char quote = *at++;
+
+        for (; *at && *at != quote && code == 0; at++) {
+            at += *at == '\\' && at[1];
             code = cairn_buf_u8(&value, (uint8_t)*at);
-    if (value.size_bytes && value.data[value.size_bytes - 1] == ',')
-        value.size_bytes--;
+        }
+        at += *at == quote;
+        at += strspn(at, blanks);
+    }
     code = add(writer, "target.python_build", (const char *)value.data, value.size_bytes);
     cairn_buf_release(&value);
     return code;

@@ -180,9 +180,14 @@ int cairn_launch_release(struct cairn_launch *launch, struct cairn_err *err)
 static void look_at_child(struct cairn_launch *launch)
 {
     struct cairn_proc_stat stat;
+    siginfo_t info = {0};
     int status;
     pid_t got;
 
+    /* Once it is waited for, its book is closed. */
+    if (waitid(P_PID, (id_t)launch->pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+        info.si_pid == launch->pid && cairn_proc_cpu_ns(launch->pid, &launch->cpu_ns) < 0)
+        launch->cpu_ns = 0;
     do
         got = wait4(launch->pid, &status, WNOHANG | WUNTRACED, &launch->usage);
     while (got < 0 && errno == EINTR);

@@ -11,6 +11,7 @@
 #define CAIRN_LAUNCH_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/resource.h>
 #include <sys/types.h>
 
@@ -25,6 +26,7 @@ struct cairn_launch {
     bool exited;
     int wait_sys;        /* errno: it cannot be waited for, so how it ended will not be known */
     int status;          /* wait status, valid when exited and without wait_sys */
+    uint64_t cpu_ns;     /* of its own threads; 0: not known. Valid when exited */
     struct rusage usage; /* of it and the children it waited for, valid as status is */
 };
 

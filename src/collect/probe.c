@@ -122,13 +122,13 @@ static int try_wchan(pid_t pid)
 
 static int try_schedstat(pid_t pid)
 {
-    uint64_t cpu_ns = 0, runq_ns;
+    struct cairn_proc_schedstat book = {0};
     int fd = cairn_proc_schedstat_open(pid, pid);
-    int code = fd < 0 ? fd : cairn_proc_schedstat_read(fd, &cpu_ns, &runq_ns);
+    int code = fd < 0 ? fd : cairn_proc_schedstat_read(fd, &book);
 
     cairn_io_close(&fd);
     /* A kernel without this book has the file all the same, full of zeros. */
-    if (code == 0 && cpu_ns == 0)
+    if (code == 0 && book.cpu_ns == 0)
         code = -CAIRN_EUNSUPPORTED;
     return code;
 }

@@ -10,6 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "err.h"
 #include "io.h"
 
@@ -43,12 +44,24 @@ static ssize_t read_text(const char *path, char *text, size_t size)
     return got;
 }
 
-static void task_path(char *path, size_t size, pid_t pid, pid_t tid, const char *name)
+/* Whether the kernel gave that number back. */
+static bool is_free(pid_t tid)
 {
+    return syscall(SYS_tkill, tid, 0) < 0 && errno == ESRCH; /* signal 0 is not sent */
+}
+
+/* -CAIRN_EGONE: nobody has that number any more. Who looks it up by its path all the same clears
+ * away what the kernel keeps of it, beside whoever waited for it, and spins until that one has done
+ * its part: for 30 to 220 ms where it had lost its processor, to us at that. */
+static int task_path(char *path, size_t size, pid_t pid, pid_t tid, const char *name)
+{
+    if (is_free(tid ? tid : pid))
+        return -CAIRN_EGONE;
     if (tid)
         snprintf(path, size, "/proc/%d/task/%d/%s", (int)pid, (int)tid, name);
     else
         snprintf(path, size, "/proc/%d/%s", (int)pid, name);
+    return 0;
 }
 
 int cairn_proc_stat(pid_t pid, pid_t tid, struct cairn_proc_stat *ret_stat)
@@ -60,7 +73,7 @@ int cairn_proc_stat(pid_t pid, pid_t tid, struct cairn_proc_stat *ret_stat)
     int ppid;
     ssize_t got;
 
-    task_path(path, sizeof(path), pid, tid, "stat");
+    CAIRN_TRY(task_path(path, sizeof(path), pid, tid, "stat"));
     got = read_text(path, text, sizeof(text));
     if (got < 0)
         return (int)got;
@@ -104,7 +117,7 @@ int cairn_proc_threads(pid_t pid, struct cairn_pids *ret_tids)
     int code = 0;
 
     ret_tids->count = 0;
-    snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+    CAIRN_TRY(task_path(path, sizeof(path), pid, 0, "task"));
     dir = opendir(path);
     if (!dir)
         return code_of(-errno);
@@ -136,7 +149,7 @@ static int add_children_of(pid_t pid, pid_t tid, struct cairn_pids *pids)
     char path[64], *word, *end;
     int code;
 
-    task_path(path, sizeof(path), pid, tid, "children");
+    CAIRN_TRY(task_path(path, sizeof(path), pid, tid, "children"));
     cairn_buf_init(&text, 1u << 20);
     code = cairn_io_read_file(AT_FDCWD, path, &text);
     if (code < 0) {
@@ -190,7 +203,7 @@ static int status_number(pid_t pid, pid_t tid, const char *name, uint64_t *ret_n
     const char *field;
     ssize_t got;
 
-    task_path(path, sizeof(path), pid, tid, "status");
+    CAIRN_TRY(task_path(path, sizeof(path), pid, tid, "status"));
     got = read_text(path, text, sizeof(text));
     if (got < 0)
         return (int)got;
@@ -208,7 +221,7 @@ int cairn_proc_ns_tid(pid_t pid, pid_t tid, pid_t *ret_ns_tid)
     long value = 0;
     ssize_t got;
 
-    task_path(path, sizeof(path), pid, tid, "status");
+    CAIRN_TRY(task_path(path, sizeof(path), pid, tid, "status"));
     got = read_text(path, text, sizeof(text));
     if (got < 0)
         return (int)got;
@@ -238,7 +251,7 @@ int cairn_proc_cmdline(pid_t pid, struct cairn_buf *out)
     char path[64], text[TEXT_MAX];
     ssize_t got;
 
-    snprintf(path, sizeof(path), "/proc/%d/cmdline", (int)pid);
+    CAIRN_TRY(task_path(path, sizeof(path), pid, 0, "cmdline"));
     got = read_text(path, text, sizeof(text));
     if (got < 0)
         return (int)got;
@@ -255,11 +268,27 @@ int cairn_proc_exe(pid_t pid, struct cairn_buf *out)
     char path[64], text[TEXT_MAX];
     ssize_t got;
 
-    snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
+    CAIRN_TRY(task_path(path, sizeof(path), pid, 0, "exe"));
     got = readlink(path, text, sizeof(text));
     if (got < 0)
         return code_of(-errno);
     return cairn_buf_add(out, text, (size_t)got);
+}
+
+int cairn_proc_mapped_bytes(pid_t pid, uint64_t *ret_bytes)
+{
+    char path[64], text[TEXT_MAX];
+    unsigned long long pages;
+    ssize_t got;
+
+    snprintf(path, sizeof(path), "/proc/%d/statm", (int)pid);
+    got = read_text(path, text, sizeof(text));
+    if (got < 0)
+        return (int)got;
+    if (sscanf(text, "%llu", &pages) != 1)
+        return -CAIRN_EDAMAGED;
+    *ret_bytes = pages * (uint64_t)sysconf(_SC_PAGESIZE);
+    return 0;
 }
 
 int cairn_proc_peak_bytes(pid_t pid, uint64_t *ret_bytes)
@@ -274,7 +303,7 @@ static int open_task_file(pid_t pid, pid_t tid, const char *name)
     char path[64];
     int fd;
 
-    task_path(path, sizeof(path), pid, tid, name);
+    CAIRN_TRY(task_path(path, sizeof(path), pid, tid, name));
     fd = cairn_io_open(path, O_RDONLY, 0);
     return fd < 0 ? code_of(fd) : fd;
 }
@@ -339,19 +368,36 @@ int cairn_proc_waits(pid_t pid, pid_t tid, uint64_t *ret_count)
     return status_number(pid, tid, "voluntary_ctxt_switches", ret_count);
 }
 
-int cairn_proc_schedstat_read(int fd, uint64_t *ret_cpu_ns, uint64_t *ret_runq_ns)
+static bool parse_book(const char *text, struct cairn_proc_schedstat *ret_book)
 {
-    char text[96], *end;
+    char *end;
+
+    ret_book->cpu_ns = strtoull(text, &end, 10);
+    if (*end != ' ')
+        return false;
+    ret_book->runq_ns = strtoull(end, &end, 10);
+    ret_book->turns = strtoull(end, NULL, 10);
+    return *end == ' ';
+}
+
+int cairn_proc_schedstat_read(int fd, struct cairn_proc_schedstat *ret_book)
+{
+    struct cairn_proc_schedstat book;
+    char text[96];
     ssize_t got = cairn_io_pread(fd, text, sizeof(text) - 1, 0);
-    uint64_t cpu_ns;
 
     if (got <= 0)
         return got < 0 ? code_of((int)got) : -CAIRN_EGONE;
     text[got] = '\0';
-    cpu_ns = strtoull(text, &end, 10);
-    if (*end != ' ')
+    if (!parse_book(text, &book))
         return -CAIRN_EDAMAGED;
-    *ret_runq_ns = strtoull(end, NULL, 10);
-    *ret_cpu_ns = cpu_ns;
+    *ret_book = book;
     return 0;
+}
+
+int cairn_proc_cpu_ns(pid_t pid, uint64_t *ret_cpu_ns)
+{
+    int code = cairn_clock_cpu_of(pid, ret_cpu_ns);
+
+    return code == -EINVAL ? -CAIRN_EGONE : code < 0 ? code_of(code) : 0;
 }

@@ -45,13 +45,24 @@ int cairn_proc_cmdline(pid_t pid, struct cairn_buf *out);
 /* The file /proc/PID/exe points to, as text. */
 int cairn_proc_exe(pid_t pid, struct cairn_buf *out);
 
+/* How much address space it has mapped. */
+int cairn_proc_mapped_bytes(pid_t pid, uint64_t *ret_bytes);
+
 /* Highest resident size so far, VmHWM. */
 int cairn_proc_peak_bytes(pid_t pid, uint64_t *ret_bytes);
 
-/* CPU time and time spent waiting for a processor, from the text of a schedstat file that is kept
- * open: exact at every switch, up to a scheduler tick late while the thread runs. */
+struct cairn_proc_schedstat {
+    uint64_t cpu_ns, runq_ns; /* so far: on a processor, and waiting for one */
+    uint64_t turns;           /* how often it was put on one; 0: it never ran */
+};
+
+/* A thread's book, from the text of a schedstat file that is kept open: exact at every switch, up
+ * to a scheduler tick late while the thread runs. */
 int cairn_proc_schedstat_open(pid_t pid, pid_t tid);
-int cairn_proc_schedstat_read(int fd, uint64_t *ret_cpu_ns, uint64_t *ret_runq_ns);
+int cairn_proc_schedstat_read(int fd, struct cairn_proc_schedstat *ret_book);
+
+/* CPU time of all threads that a process has, or had, as their books say; those of a zombie too. */
+int cairn_proc_cpu_ns(pid_t pid, uint64_t *ret_cpu_ns);
 
 /* Whether a thread is on a processor or waits for one, from a wchan file that is kept open: the
  * cheapest file that tells. Negative: it cannot be told. */

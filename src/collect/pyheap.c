@@ -6,17 +6,11 @@
 #include "pyframe.h"
 #include "pylinks.h"
 
-#define SPARE_MAX 16   /* places that the last chain did not go through, read with it */
-#define SPARE_TICKS 12 /* for so long */
-#define GROUP_MAX 64
-#define PAGE_BYTES 4096
-
 /* What a chain is followed with. */
 struct trail {
     struct cairn_pycontext *ctx;
     struct cairn_pykept *kept;
-    size_t planned, next; /* of the places read together: how many, and which is the likeliest */
-    bool strayed;         /* not every frame was in the plan */
+    size_t earlier; /* runs that had been copied at the moment of the stack */
 };
 
 static int refuse(enum cairn_pycheck check, enum cairn_pycheck *ret_check)
@@ -45,52 +39,44 @@ static bool is_frame_type(struct cairn_pycontext *ctx, const uint8_t *data)
     return true;
 }
 
-static const uint8_t *planned_at(struct trail *trail, uint64_t address)
-{
-    const struct cairn_pypiece *pieces = trail->kept->objects.items;
-
-    for (size_t i = 0, at = trail->next; i < trail->planned; i++, at++) {
-        if (at >= trail->planned)
-            at = 0;
-        if (pieces[at].address != address || !pieces[at].data)
-            continue;
-        trail->next = at + 1;
-        trail->kept->object_uses.items[at].tick = trail->kept->ticks;
-        return pieces[at].data;
-    }
-    trail->strayed = true;
-    return NULL;
-}
-
 static int frame_at(struct trail *trail, uint64_t address, struct cairn_pyraw *ret_raw,
                     enum cairn_pycheck *ret_check)
 {
     struct cairn_pycontext *ctx = trail->ctx;
+    struct cairn_pyblocks *blocks = &trail->kept->blocks;
+    uint32_t from_leaf = (uint32_t)ctx->walk.count;
+    size_t run = SIZE_MAX;
     uint8_t copy[CAIRN_PYLAYOUT_FRAME_BYTES];
-    const uint8_t *data = address % 8 == 0 ? planned_at(trail, address) : NULL;
+    size_t size_bytes = ctx->layout->frame_size;
+    const uint8_t *data;
 
+    if (address % 8 != 0)
+        return refuse(CAIRN_PYCHECK_ALIGN, ret_check);
+    data = cairn_pyblocks_at(blocks, address, size_bytes, trail->kept->ticks, from_leaf, &run);
     if (!data) {
-        int code = -CAIRN_EUNREADABLE;
+        int code = cairn_remote_get(ctx->remote, address, copy, size_bytes);
 
-        if (address % 8 == 0)
-            code = cairn_remote_get(ctx->remote, address, copy, ctx->layout->frame_size);
         if (code == -CAIRN_EGONE || code == -CAIRN_EPERM)
             return code;
         if (code < 0)
             return refuse(CAIRN_PYCHECK_MOVED, ret_check);
+        CAIRN_TRY(cairn_pyblocks_add(blocks, address, size_bytes, trail->kept->ticks, from_leaf));
         data = copy;
     }
     if (!is_frame_type(ctx, data))
         return refuse(CAIRN_PYCHECK_OWNER, ret_check);
-    return cairn_pyframe_decode(ctx->layout, ctx->table, address, data, ctx->frame_type, ret_raw,
-                                ret_check);
+    CAIRN_TRY(cairn_pyframe_decode(ctx->layout, ctx->table, address, data, ctx->frame_type, ret_raw,
+                                   ret_check));
+    /* It did not run yet when it was copied, so what it says is of another call. */
+    if (run < trail->earlier && !cairn_pyframe_runs(ctx->table, ret_raw))
+        return refuse(CAIRN_PYCHECK_UNBORN, ret_check);
+    return 0;
 }
 
 /* Fills the walk, innermost frame first. -CAIRN_ELIMIT: the stack is deeper than that. */
-static int follow(struct trail *trail, enum cairn_pycheck *ret_check)
+static int follow(struct trail *trail, uint64_t address, enum cairn_pycheck *ret_check)
 {
     struct cairn_pyraws *walk = &trail->ctx->walk;
-    uint64_t address = cairn_pykept_field(trail->kept, trail->ctx->layout->thread_current_frame);
     uint64_t passed = 0;
     size_t mark = 1;
     bool runs;
@@ -120,69 +106,6 @@ static int follow(struct trail *trail, enum cairn_pycheck *ret_check)
         }
         address = raw->previous;
     }
-    return 0;
-}
-
-static void swap(struct cairn_pykept *kept, size_t a, size_t b)
-{
-    struct cairn_pypiece piece = kept->objects.items[a];
-    struct cairn_pyuse use = kept->object_uses.items[a];
-
-    kept->objects.items[a] = kept->objects.items[b];
-    kept->object_uses.items[a] = kept->object_uses.items[b];
-    kept->objects.items[b] = piece;
-    kept->object_uses.items[b] = use;
-}
-
-/* Puts those of the innermost frames next to each other that lie in one page, as small objects of
- * a size do: a page is copied as fast as two frames are that are asked for one by one. */
-static void group(struct cairn_pykept *kept)
-{
-    size_t count = kept->objects.count < GROUP_MAX ? kept->objects.count : GROUP_MAX;
-
-    for (size_t i = 0, next; i < count; i = next) {
-        next = i + 1;
-        for (size_t j = next; j < count; j++)
-            if ((kept->objects.items[j].address ^ kept->objects.items[i].address) < PAGE_BYTES)
-                swap(kept, next++, j);
-    }
-}
-
-/* The next read asks for the frames of this chain, innermost first, and for some that were in it
- * lately, each in front of those that lie further from the leaf: the nearer to it, the sooner is a
- * frame over, and the sooner must it be copied after the thread state. */
-static int plan(const struct cairn_pycontext *ctx, struct cairn_pykept *kept)
-{
-    const struct cairn_pyraws *walk = &ctx->walk;
-    size_t spares = 0, next = 0, count = 0, max = CAIRN_PY_DEPTH_MAX + SPARE_MAX;
-    struct cairn_pypiece pieces[SPARE_MAX];
-    struct cairn_pyuse uses[SPARE_MAX];
-
-    for (size_t i = 0; i < kept->objects.count && spares < SPARE_MAX; i++) {
-        uint64_t age = kept->ticks - kept->object_uses.items[i].tick;
-
-        if (age == 0 || age > SPARE_TICKS)
-            continue;
-        pieces[spares] = kept->objects.items[i];
-        uses[spares++] = kept->object_uses.items[i];
-    }
-    CAIRN_TRY(cairn_vec_reserve(&kept->objects, walk->count + spares, max));
-    CAIRN_TRY(cairn_vec_reserve(&kept->object_uses, walk->count + spares, max));
-    for (size_t i = 0; i < walk->count; i++) {
-        for (; next < spares && uses[next].from_leaf <= i; next++, count++) {
-            kept->objects.items[count] = pieces[next];
-            kept->object_uses.items[count] = uses[next];
-        }
-        kept->objects.items[count] =
-            (struct cairn_pypiece){walk->items[i].address, ctx->layout->frame_size, NULL};
-        kept->object_uses.items[count++] = (struct cairn_pyuse){kept->ticks, (uint32_t)i};
-    }
-    for (; next < spares; next++, count++) {
-        kept->objects.items[count] = pieces[next];
-        kept->object_uses.items[count] = uses[next];
-    }
-    kept->objects.count = kept->object_uses.count = count;
-    group(kept);
     return 0;
 }
 
@@ -292,22 +215,24 @@ static int torn(struct cairn_pycontext *ctx, struct cairn_pykept *kept, size_t h
     return cairn_pykept_take(ctx, kept, CAIRN_PYSTACK_TORN, check);
 }
 
-int cairn_pyheap_settle(struct cairn_pycontext *ctx, struct cairn_pykept *kept, bool last)
+/* The stack whose innermost frame was at `address` after the first `earlier` runs were copied. */
+static int settle_at(struct cairn_pycontext *ctx, struct cairn_pykept *kept, uint64_t address,
+                     size_t earlier, bool last)
 {
-    struct trail trail = {.ctx = ctx, .kept = kept, .planned = kept->objects.count};
+    struct trail trail = {.ctx = ctx, .kept = kept, .earlier = earlier};
     enum cairn_pycheck check = CAIRN_PYCHECK_MOVED;
     enum cairn_pystack_status status = CAIRN_PYSTACK_OK;
     size_t holds = 0, same;
-    int code = follow(&trail, &check);
+    int code = follow(&trail, address, &check);
 
+    if (code == -CAIRN_EDAMAGED)
+        kept->refused_tick = kept->ticks;
     kept->thread.trimmed = kept->thread.unchecked = false;
     if (code == -CAIRN_ELIMIT) {
         status = CAIRN_PYSTACK_TRUNCATED;
         code = 0;
     }
     if (code == 0 && ctx->walk.count) {
-        if (trail.strayed || kept->objects.count != ctx->walk.count)
-            CAIRN_TRY(plan(ctx, kept));
         same = unchanged(ctx, kept);
         code = identify(ctx, kept, &same, &check);
         if (code == 0)
@@ -318,5 +243,35 @@ int cairn_pyheap_settle(struct cairn_pycontext *ctx, struct cairn_pykept *kept, 
         return cairn_pykept_take(ctx, kept, status, check);
     if (code == -CAIRN_EDAMAGED && last)
         return torn(ctx, kept, holds, check);
+    return code;
+}
+
+/* The moments of the read at which another frame was current: the last one, of which most is known,
+ * first. Returns how many. */
+static size_t find_moments(const struct cairn_pykept *kept, uint64_t first, size_t *ret_moments)
+{
+    size_t count = 0;
+
+    for (size_t i = CAIRN_PYMOMENTS; i-- > 0;) {
+        uint64_t current = kept->currents[i];
+
+        if (current && current != first &&
+            (!count || current != kept->currents[ret_moments[count - 1]]))
+            ret_moments[count++] = i;
+    }
+    return count;
+}
+
+int cairn_pyheap_settle(struct cairn_pycontext *ctx, struct cairn_pykept *kept, bool last)
+{
+    uint64_t current = cairn_pykept_field(kept, ctx->layout->thread_current_frame);
+    size_t moments[CAIRN_PYMOMENTS], count = find_moments(kept, current, moments);
+    int code = settle_at(ctx, kept, current, 0, last && !count);
+
+    kept->later = true;
+    for (size_t i = 0; i < count && code == -CAIRN_EDAMAGED; i++)
+        code = settle_at(ctx, kept, kept->currents[moments[i]], moments[i] + 1,
+                         last && i + 1 == count);
+    kept->later = false;
     return code;
 }

@@ -7,6 +7,13 @@
 #define LINE_KEY (UINT64_C(1) << 32) /* in the map of calls: how far such a link is known … */
 #define LINE_MAX 32 /* … to be made where the callee is called by its name; … */
 #define LINE_ODD 8  /* … one that is not takes so much of it */
+#define SITE_KEY (UINT64_C(2) << 32) /* likewise: {place of a call, callee} -> when it was seen */
+#define GAP_RARE 256 /* one in so many calls from there is too seldom to be believed at once */
+#define GAP_MAX 2048
+#define MEAN_MASK UINT64_C(0xffff) /* in such a value: one in how many it is, … */
+#define READ_SHIFT 16              /* … the read that it was seen in last, … */
+#define READ_MASK UINT64_C(0x7fff)
+#define FIRST_BIT (UINT64_C(1) << 31) /* … and that this was the first one; above: when */
 #define OWNER_KEY 1 /* in the map of resumers: frame -> whose it was when it was last seen */
 
 /* Its caller is not its own word, for it was not running any more when it was copied. */
@@ -186,13 +193,63 @@ static int judge_line(struct cairn_pycontext *ctx, const struct cairn_pyraw *cal
     return code == -CAIRN_ELIMIT ? 0 : code;
 }
 
+/* Counts what is called from the caller's place. *ret_rare: hardly ever the callee, as copies of
+ * two moments show it that do not belong together. A function that takes its share of the time
+ * there is seen as often as that. Where stacks were refused just now, nothing is believed the first
+ * time. */
+static int note_sighting(struct cairn_pycontext *ctx, const struct cairn_pykept *kept,
+                         const struct cairn_pyraw *caller, const struct cairn_pyraw *callee,
+                         bool *ret_rare)
+{
+    uint64_t key_a = SITE_KEY | cairn_pynotes_key(caller), place = caller->instr << 32;
+    uint64_t key_b = place | cairn_pynotes_key(callee), total = 0, known = 0, gap, mean;
+    uint64_t read = (kept->ticks * CAIRN_PYREAD_TRIES + kept->tries) & READ_MASK;
+    bool first;
+    int code;
+
+    (void)cairn_map_get(&ctx->calls, key_a, place, &total);
+    (void)cairn_map_get(&ctx->calls, key_a, key_b, &known);
+    total++;
+    gap = known ? (uint32_t)total - (known >> 32) : total;
+    if (gap > GAP_MAX)
+        gap = GAP_MAX;
+    mean = known ? (3 * (known & MEAN_MASK) + gap) / 4 : gap;
+    /* The same copies do not say so twice. */
+    first = !known || (known & FIRST_BIT && (known >> READ_SHIFT & READ_MASK) == read);
+    *ret_rare = mean > GAP_RARE || (first && cairn_pykept_is_restless(kept));
+    if (kept->later)
+        return 0;
+    code = cairn_map_put(&ctx->calls, key_a, key_b,
+                         total << 32 | (first ? FIRST_BIT : 0) | read << READ_SHIFT | mean);
+    if (code == 0)
+        code = cairn_map_put(&ctx->calls, key_a, place, total);
+    if (code == 0)
+        return 0;
+    *ret_rare = false; /* what cannot be counted is not seldom */
+    return code == -CAIRN_ELIMIT ? 0 : code;
+}
+
+/* Whether a link that was over when it was copied is one that is hardly ever seen while it lasts.
+ */
+static bool is_rare(const struct cairn_pycontext *ctx, const struct cairn_pyraw *caller,
+                    const struct cairn_pyraw *callee)
+{
+    uint64_t key_a = SITE_KEY | cairn_pynotes_key(caller), place = caller->instr << 32;
+    uint64_t total = 0, known;
+
+    if (cairn_map_get(&ctx->calls, key_a, place | cairn_pynotes_key(callee), &known))
+        return (known & MEAN_MASK) > GAP_RARE;
+    (void)cairn_map_get(&ctx->calls, key_a, place, &total);
+    return total > GAP_RARE;
+}
+
 int cairn_pylinks_judge(struct cairn_pycontext *ctx, struct cairn_pykept *kept,
                         struct cairn_pyraw *caller, const struct cairn_pyraw *callee,
                         enum cairn_pycheck *ret_check)
 {
     const struct cairn_pytable *table = ctx->table;
     bool runs = cairn_pyframe_runs(table, callee), held = cairn_pyframe_runs(table, caller);
-    bool hooked = is_hooked(ctx, kept), odd = false, settled, again;
+    bool hooked = is_hooked(ctx, kept), odd = false, rare, settled, again;
     bool calls = !caller->entry->units || unit_of(caller, caller->instr) & CAIRN_PYUNIT_CALLER;
     /* A generator has a caller only while that is in the call that resumes it. */
     bool hangs = runs || (callee->generator && !is_lost(callee));
@@ -203,8 +260,13 @@ int cairn_pylinks_judge(struct cairn_pycontext *ctx, struct cairn_pykept *kept,
     CAIRN_TRY(note_resumer(ctx, kept, caller, callee));
     if (hangs && held && calls && named)
         CAIRN_TRY(judge_line(ctx, caller, callee, site, &odd));
-    if (hangs && held && calls && !odd && !is_stray(ctx, caller, callee))
-        return note_call(ctx, caller, callee);
+    if (hangs && held && calls && !odd && !is_stray(ctx, caller, callee)) {
+        CAIRN_TRY(note_sighting(ctx, kept, caller, callee, &rare));
+        if (!rare || hooked || (named && site == caller->instr) || kept->thread.still ||
+            cairn_pykept_is_steady(kept, caller, callee, &again))
+            return note_call(ctx, caller, callee);
+        return refuse(CAIRN_PYCHECK_CALLER, ret_check);
+    }
     if (runs && hooked)
         return 0;
     /* Of who stands still all copies are of one moment: what they say is so, odd as it looks. */
@@ -219,17 +281,18 @@ int cairn_pylinks_judge(struct cairn_pycontext *ctx, struct cairn_pykept *kept,
         return 0;
     }
     settled = is_settled(kept, caller) && is_settled(kept, callee);
-    if (settled && mend(ctx, caller, callee)) {
+    if (settled && mend(ctx, caller, callee) && !is_rare(ctx, caller, callee)) {
         ctx->stats->inferred++;
         return 0;
     }
     if (runs && held && cairn_pykept_is_steady(kept, caller, callee, &again))
         return note_call(ctx, caller, callee);
-    if (settled && !is_lost(callee) && step_back(caller)) {
+    if (settled && !is_lost(callee) && step_back(caller) && !is_rare(ctx, caller, callee)) {
         ctx->stats->inferred++;
         return note_call(ctx, caller, callee);
     }
-    if (settled && !is_lost(callee) && recall(ctx, caller, callee)) {
+    if (settled && !is_lost(callee) && recall(ctx, caller, callee) &&
+        !is_rare(ctx, caller, callee)) {
         ctx->stats->inferred++;
         return 0;
     }

@@ -38,6 +38,16 @@ static int list_interps(struct cairn_pyread *read)
     return count ? 0 : -CAIRN_EGONE; /* finalised */
 }
 
+int cairn_pyread_take_over(struct cairn_pyread *read, const struct cairn_pyread *of)
+{
+    CAIRN_TRY(cairn_vec_reserve(&read->interps, of->interps.count, INTERPS_MAX));
+    for (size_t i = 0; i < of->interps.count; i++)
+        read->interps.items[i] = (struct cairn_pyinterp){.address = of->interps.items[i].address,
+                                                         .active = of->interps.items[i].active};
+    read->interps.count = of->interps.count;
+    return 0;
+}
+
 static struct cairn_pykept *find_thread(const struct cairn_pyread *read, uint64_t tstate)
 {
     uint64_t value;

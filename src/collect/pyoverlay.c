@@ -52,10 +52,10 @@ int cairn_pyoverlay_plan(struct cairn_pyread *read)
         if (!interp->gil)
             CAIRN_TRY(seek_gil(read, interp));
         if (interp->gil && cairn_pylayout_has(l->gil_locked))
-            CAIRN_TRY(cairn_pyread_add(read, (struct cairn_pyslot){NULL, SLOT_GIL, i, 0, 1},
+            CAIRN_TRY(cairn_pyread_add(read, (struct cairn_pyslot){NULL, SLOT_GIL, i, 0},
                                        interp->gil, l->gil_locked + sizeof(uint32_t)));
         if (gc)
-            CAIRN_TRY(cairn_pyread_add(read, (struct cairn_pyslot){NULL, SLOT_GC, i, 0, 1}, gc,
+            CAIRN_TRY(cairn_pyread_add(read, (struct cairn_pyslot){NULL, SLOT_GC, i, 0}, gc,
                                        sizeof(uint32_t)));
     }
     return 0;
@@ -68,7 +68,7 @@ int cairn_pyoverlay_plan_thread(struct cairn_pyread *read, struct cairn_pykept *
     kept->exc_item_ok = false;
     if (!kept->exc_item)
         return 0;
-    return cairn_pyread_add(read, (struct cairn_pyslot){kept, SLOT_EXC, 0, 0, 1},
+    return cairn_pyread_add(read, (struct cairn_pyslot){kept, SLOT_EXC, 0, 0},
                             kept->exc_item + l->excitem_value, sizeof(uint64_t));
 }
 

@@ -18,10 +18,11 @@
 /* A thread that is found in one round starts in the next. */
 #define ROUNDS (2 * CAIRN_PYREAD_TRIES)
 #define RESTING_TICKS 12
+#define BLOCK_TICKS 12
+#define RESTLESS_PAGES 2
 #define LATE_NS 20000u /* several times what a read takes, and for each of its parts */
 #define LATE_PART_NS 2000u
 #define CALLS_MAX ((size_t)1 << 20)
-#define RUN_MAX_BYTES 4096
 #define SCRATCH_MAX_BYTES ((size_t)1 << 30)
 
 static uint32_t header_bytes(const struct cairn_pylayout *l)
@@ -196,36 +197,31 @@ static int add_places(struct cairn_pyread *read, struct cairn_pykept *kept, size
 
     for (size_t at = 0; cairn_pyplaces_next(places_of(kept, what), &at, &range);) {
         if (range.cframe == cframes)
-            CAIRN_TRY(cairn_pyread_add(read, (struct cairn_pyslot){kept, what, 0, 0, 1},
-                                       range.address, range.size_bytes));
+            CAIRN_TRY(cairn_pyread_add(read, (struct cairn_pyslot){kept, what, 0, 0}, range.address,
+                                       range.size_bytes));
     }
     return 0;
 }
 
-/* Frame objects: those that follow each other in memory as they do in the chain are read as one,
- * which is faster, so that less changes meanwhile. No run is longer than a page, hence no page in
- * it is without a frame. */
-static int add_objects(struct cairn_pyread *read, struct cairn_pykept *kept)
+/* Frame objects. Where stacks were refused lately, what is current is asked for between the pieces
+ * as well: each is a moment at which the stack may be known. */
+static int add_blocks(struct cairn_pyread *read, struct cairn_pykept *kept)
 {
-    const struct cairn_pypiece *pieces = kept->objects.items;
+    uint64_t current = kept->thread.tstate + read->runtime.layout.thread_current_frame;
+    bool restless = cairn_pykept_is_restless(kept);
+    const struct cairn_pyrun *runs;
 
-    for (size_t i = 0, count; i < kept->objects.count; i += count) {
-        uint64_t start = pieces[i].address, end = start + pieces[i].size_bytes;
-
-        for (count = 1; i + count < kept->objects.count; count++) {
-            const struct cairn_pypiece *next = &pieces[i + count];
-            uint64_t low = next->address < start ? next->address : start;
-            uint64_t high = next->address + next->size_bytes;
-
-            if (high < end)
-                high = end;
-            if (high - low > RUN_MAX_BYTES)
-                break;
-            start = low;
-            end = high;
-        }
-        CAIRN_TRY(cairn_pyread_add(read, (struct cairn_pyslot){kept, SLOT_OBJECTS, i, 0, count},
-                                   start, (size_t)(end - start)));
+    CAIRN_TRY(cairn_pyblocks_plan(&kept->blocks,
+                                  kept->ticks > BLOCK_TICKS ? kept->ticks - BLOCK_TICKS : 1,
+                                  restless ? RESTLESS_PAGES : SIZE_MAX));
+    runs = kept->blocks.runs.items;
+    for (size_t i = 0; i < kept->blocks.runs.count; i++) {
+        CAIRN_TRY(cairn_pyread_add(read, (struct cairn_pyslot){kept, SLOT_BLOCKS, i, 0},
+                                   runs[i].address, runs[i].size_bytes));
+        read->block_pages += runs[i].count;
+        if (restless && i < CAIRN_PYMOMENTS)
+            CAIRN_TRY(cairn_pyread_add(read, (struct cairn_pyslot){kept, SLOT_CURRENT, i, 0},
+                                       current, 8));
     }
     return 0;
 }
@@ -235,7 +231,7 @@ static int add_chunk(struct cairn_pyread *read, struct cairn_pykept *kept, size_
 {
     const struct cairn_pychunk *chunk = &chunks_of(kept, chain)->items[index];
 
-    return cairn_pyread_add(read, (struct cairn_pyslot){kept, SLOT_CHUNK + chain, index, 0, 1},
+    return cairn_pyread_add(read, (struct cairn_pyslot){kept, SLOT_CHUNK + chain, index, 0},
                             chunk->address, (size_t)chunk->used_bytes);
 }
 
@@ -254,6 +250,7 @@ static int add_resting(struct cairn_pyread *read, struct cairn_pykept *kept)
 static void clear_thread(struct cairn_pykept *kept)
 {
     kept->header_ok = false;
+    memset(kept->currents, 0, sizeof(kept->currents));
     cairn_pyplaces_clear(&kept->others);
     cairn_pyplaces_clear(&kept->after);
     for (size_t chain = 0; chain <= CAIRN_PYCHAINS; chain++)
@@ -268,11 +265,11 @@ static int plan_thread(struct cairn_pyread *read, struct cairn_pykept *kept)
     size_t chunks = kept->chunks.count;
 
     clear_thread(kept);
-    CAIRN_TRY(cairn_pyread_add(read, (struct cairn_pyslot){kept, SLOT_HEADER, 0, 0, 1},
+    CAIRN_TRY(cairn_pyread_add(read, (struct cairn_pyslot){kept, SLOT_HEADER, 0, 0},
                                kept->thread.tstate, read->ctx.header_bytes));
     CAIRN_TRY(cairn_pyoverlay_plan_thread(read, kept));
     if (cairn_pyframe_is_object(&read->runtime.layout))
-        return add_objects(read, kept);
+        return add_blocks(read, kept);
     CAIRN_TRY(add_places(read, kept, SLOT_OTHER, true));
     if (chunks)
         CAIRN_TRY(add_chunk(read, kept, 0, chunks - 1));
@@ -336,14 +333,12 @@ static void hand_out(struct cairn_pyread *read, size_t index)
             &(struct cairn_pyrange){.address = part->address, .size_bytes = part->size_bytes},
             ok ? part->data : NULL, kept->ticks - 1);
         break;
-    case SLOT_OBJECTS:
-        for (size_t i = slot->index; i < slot->index + slot->count; i++) {
-            struct cairn_pypiece *piece = &kept->objects.items[i];
-
-            piece->data = NULL;
-            if (ok)
-                piece->data = (const uint8_t *)part->data + (piece->address - part->address);
-        }
+    case SLOT_CURRENT:
+        if (ok)
+            memcpy(&kept->currents[slot->index], part->data, sizeof(uint64_t));
+        break;
+    case SLOT_BLOCKS:
+        cairn_pyblocks_take(&kept->blocks, slot->index, ok ? part->data : NULL, kept->ticks - 1);
         break;
     default: /* SLOT_CHUNK and the number of its chain */
         if (ok)
@@ -357,7 +352,7 @@ static void hand_out(struct cairn_pyread *read, size_t index)
  * each other: then it reads once more. */
 static int read_in_time(struct cairn_pyread *read)
 {
-    uint64_t most_ns = LATE_NS + LATE_PART_NS * read->parts.count;
+    uint64_t most_ns = LATE_NS + LATE_PART_NS * (read->parts.count + read->block_pages);
 
     for (int i = 1;; i++) {
         uint64_t start_ns = cairn_clock_mono_ns();
@@ -375,9 +370,9 @@ static int read_round(struct cairn_pyread *read, bool first)
     const struct cairn_pylayout *l = &read->runtime.layout;
 
     read->parts.count = read->slots.count = 0;
-    read->scratch_used = 0;
+    read->scratch_used = read->block_pages = 0;
     for (size_t i = 0; first && i < read->interps.count; i++)
-        CAIRN_TRY(cairn_pyread_add(read, (struct cairn_pyslot){NULL, SLOT_HEAD, i, 0, 1},
+        CAIRN_TRY(cairn_pyread_add(read, (struct cairn_pyslot){NULL, SLOT_HEAD, i, 0},
                                    read->interps.items[i].address + l->interp_threads_head, 8));
     if (first)
         CAIRN_TRY(cairn_pyoverlay_plan(read));

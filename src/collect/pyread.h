@@ -106,6 +106,10 @@ int cairn_pyread_open_site(pid_t pid, const struct cairn_remote *remote,
                            const struct cairn_pysite *site, struct cairn_pyread **ret_read,
                            struct cairn_err *err);
 
+/* Where names lie in `of`, whose process is copied by the other's: they are looked for there first.
+ * Before the first tick. 0 or -CAIRN_ENOMEM. */
+int cairn_pyread_take_over(struct cairn_pyread *read, const struct cairn_pyread *of);
+
 /* The same where the address of the runtime is known: for page sets. `hexversion` as for
  * cairn_pyruntime_check(). */
 int cairn_pyread_open_at(const struct cairn_remote *remote, uint64_t runtime, uint32_t hexversion,

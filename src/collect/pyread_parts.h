@@ -39,7 +39,8 @@ enum cairn_pyslot_what {
     SLOT_EXC,    /* the item of the exception that a generator handles */
     SLOT_OTHER,
     SLOT_AFTER,
-    SLOT_OBJECTS, /* until 3.10: frames, `count` of them from `index` on */
+    SLOT_CURRENT, /* until 3.10: which frame is current, after run `index` */
+    SLOT_BLOCKS,  /* until 3.10: a run of them */
     SLOT_CHUNK,   /* + the number of its chain */
 };
 
@@ -48,7 +49,6 @@ struct cairn_pyslot {
     struct cairn_pykept *kept; /* NULL: of an interpreter */
     size_t what;               /* enum cairn_pyslot_what */
     size_t index, place;       /* `place`: in the scratch memory */
-    size_t count;
 };
 
 struct cairn_pyread {
@@ -79,6 +79,7 @@ struct cairn_pyread {
     uint64_t first_tid; /* of the thread that the process began with; 0: not asked for yet */
     uint8_t *scratch;
     size_t scratch_cap, scratch_used;
+    size_t block_pages; /* of frame objects, in the read that is planned */
 };
 
 /* Adds a part to the read that is being planned; its place in `slot` is filled in. 0, or

@@ -34,6 +34,7 @@ struct source {
     uint8_t *window;
     uint64_t start;
     size_t filled;
+    bool failed;         /* a read of this file did: what was found in it may not be all */
     uint64_t left_bytes; /* of WORK_MAX_BYTES: for this file, half of what the others left */
     uint64_t rest_bytes; /* for the files behind it */
 };
@@ -44,6 +45,12 @@ static bool spend(struct source *src, uint64_t bytes)
         return false;
     src->left_bytes -= bytes;
     return true;
+}
+
+static int read_failed(struct source *src)
+{
+    src->failed = true;
+    return -CAIRN_EIO;
 }
 
 static int source_read(void *ctx, uint64_t offset, void *data, size_t size_bytes)
@@ -60,7 +67,7 @@ static int source_read(void *ctx, uint64_t offset, void *data, size_t size_bytes
             return -CAIRN_ELIMIT;
         got = cairn_io_pread(src->fd, data, size_bytes, offset);
         if (got < 0)
-            return -CAIRN_EIO;
+            return read_failed(src);
         return (size_t)got == size_bytes ? 0 : -CAIRN_ESHORT;
     }
     if (offset < src->start || offset - src->start + size_bytes > src->filled) {
@@ -70,7 +77,7 @@ static int source_read(void *ctx, uint64_t offset, void *data, size_t size_bytes
         src->start = offset;
         src->filled = got < 0 ? 0 : (size_t)got;
         if (got < 0)
-            return -CAIRN_EIO;
+            return read_failed(src);
     }
     if (size_bytes > src->filled - (size_t)(offset - src->start))
         return -CAIRN_ESHORT;
@@ -307,7 +314,7 @@ static int judge(const struct cairn_pyfile *found, struct cairn_remote *remote,
 }
 
 /* Looks for a runtime in one file. -CAIRN_ENOTPYTHON: there is none in it; -CAIRN_ENOTFOUND: it
- * cannot be opened. */
+ * cannot be opened, or not be read whole, now. */
 static int look_at(pid_t pid, struct cairn_remote *remote, struct cairn_pyfiles *files,
                    const struct cairn_map_range *range, struct source *src,
                    struct cairn_pysite *ret_site, struct cairn_pyruntime *ret,
@@ -325,16 +332,19 @@ static int look_at(pid_t pid, struct cairn_remote *remote, struct cairn_pyfiles 
     }
     src->fd = open_mapped(pid, remote, range);
     src->filled = 0;
+    src->failed = false;
     if (src->fd < 0)
         return -CAIRN_ENOTFOUND;
     src->left_bytes = src->rest_bytes / 2;
     src->rest_bytes -= src->left_bytes;
     look_into(&file, range, &found);
     src->rest_bytes += src->left_bytes;
-    if (files)
+    if (files && !src->failed)
         cairn_pyfiles_put(files, range, &found);
     code = judge(&found, remote, range, ret_site, ret, err);
-    if (code == -CAIRN_ENOTPYTHON && (found.runtime || found.initialize)) {
+    if (code < 0 && src->failed) {
+        code = -CAIRN_ENOTFOUND;
+    } else if (code == -CAIRN_ENOTPYTHON && (found.runtime || found.initialize)) {
         if (found.versions[0])
             cairn_pylayout_version_text(found.versions[0], version);
         code = cairn_err_set(err, -CAIRN_EUNSUPPORTED, 0, "runtime",

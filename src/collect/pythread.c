@@ -18,6 +18,12 @@
 #define OTHER_AGE_TICKS 12
 #define OTHER_LONG_TICKS 4000
 #define OTHERS_FEW 16
+#define RESTLESS_TICKS 64
+
+bool cairn_pykept_is_restless(const struct cairn_pykept *kept)
+{
+    return kept->refused_tick && kept->ticks - kept->refused_tick <= RESTLESS_TICKS;
+}
 
 void cairn_pykept_free(struct cairn_pykept *kept)
 {
@@ -31,8 +37,7 @@ void cairn_pykept_free(struct cairn_pykept *kept)
     cairn_vec_release(&kept->raws);
     cairn_vec_release(&kept->good);
     cairn_vec_release(&kept->frames);
-    cairn_vec_release(&kept->objects);
-    cairn_vec_release(&kept->object_uses);
+    cairn_pyblocks_release(&kept->blocks);
     cairn_map_release(&kept->resumers);
     free(kept);
 }
@@ -284,6 +289,8 @@ bool cairn_pykept_is_steady(struct cairn_pykept *kept, const struct cairn_pyraw 
                 kept->doubt.instr == caller->instr;
 
     *ret_again = same && kept->doubt.tick + 1 >= kept->ticks;
+    if (kept->later)
+        return false; /* a read is asked once */
     if (!same || kept->doubt.tick != kept->ticks)
         kept->doubt.times = 0;
     kept->doubt.callee = callee->address;

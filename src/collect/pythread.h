@@ -9,6 +9,7 @@
 #ifndef CAIRN_PYTHREAD_H
 #define CAIRN_PYTHREAD_H
 
+#include "pyblocks.h"
 #include "pycode.h"
 #include "pyplaces.h"
 #include "pyread.h"
@@ -18,14 +19,11 @@
 
 #define CAIRN_PYCHAINS 4 /* of chunks, that a thread switches between: one a greenlet */
 
+#define CAIRN_PYMOMENTS 8 /* in a read, at each of which the stack may be known */
+
 #define CAIRN_PYKEPT_RESUMERS_MAX 4096
 
 CAIRN_VEC_DECLARE(cairn_pychunks, struct cairn_pychunk); /* outermost first */
-
-struct cairn_pyuse { /* of a frame object */
-    uint64_t tick;
-    uint32_t from_leaf; /* frames between it and the innermost one */
-};
 
 struct cairn_pykept {
     struct cairn_pythread thread; /* first: the public part */
@@ -52,10 +50,12 @@ struct cairn_pykept {
     uint64_t own_native_id;  /* `native_id` as the thread state has it, whoever runs it */
     uint32_t nest_kept;      /* `kept` of a read of this tick that was made again; else the most */
     unsigned tries;          /* reads of this tick … */
-    /* Until 3.10: frames to read, in this order, each with its last use; and generator's frame ->
-     * frame that resumed it last. */
-    CAIRN_VEC(struct cairn_pypiece) objects;
-    CAIRN_VEC(struct cairn_pyuse) object_uses;
+    /* Until 3.10: where frames lie; which was current after the first runs of them had been copied;
+     * whether that is what is judged; and generator's frame -> frame that resumed it last. */
+    struct cairn_pyblocks blocks;
+    uint64_t currents[CAIRN_PYMOMENTS];
+    uint64_t refused_tick; /* the last one in which frames did not hang together */
+    bool later;
     struct cairn_map resumers;
     uint64_t tid_next_ns; /* until 3.10: not before is its number looked for again */
     struct {              /* a link that was refused though it may be right, and in how many … */
@@ -81,6 +81,9 @@ struct cairn_pycontext { /* what all threads of a reader share */
     uint32_t header_bytes; /* of a thread state, as far as it is read */
     uint64_t now_ns;
 };
+
+/* Whether its frames did not hang together lately (until 3.10). */
+bool cairn_pykept_is_restless(const struct cairn_pykept *kept);
 
 void cairn_pykept_free(struct cairn_pykept *kept);
 

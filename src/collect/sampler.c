@@ -6,6 +6,7 @@
 #include "alloc.h"
 #include "clock.h"
 #include "doing.h"
+#include "runs.h"
 #include "tasks.h"
 #include "threadstack.h"
 #include "tracks.h"
@@ -16,39 +17,12 @@
 #define SCAN_WATCHED_NS 1000000000ull /* task lists, as a second source beside the records */
 #define SCAN_POLLED_NS 20000000ull
 #define NAMELESS_NS 100000000ull
+#define EXITING_NS 100000000ull /* the first thread of a process may be a zombie for good */
 #define LOOK_PART 20 /* looking for threads and children may take one such part of the time */
 
-enum sample_column {
-    COL_TRACK,
-    COL_TICK,
-    COL_TICKS,
-    COL_STACK,
-    COL_CPU,
-    COL_RUNQ,
-    COL_STATE,
-    COL_OVERLAYS,
-    COL_ON,
-    COLS
-};
-
-static const struct cairn_column_def sample_columns[COLS] = {
-    [COL_TRACK] = {"track", "id", CAIRN_ENC_RLE},
-    [COL_TICK] = {"tick", "index", CAIRN_ENC_DELTA},
-    [COL_TICKS] = {"ticks", "count", CAIRN_ENC_UVARINT},
-    [COL_STACK] = {"stack", "id", CAIRN_ENC_UVARINT},
-    [COL_CPU] = {"cpu", "quanta", CAIRN_ENC_UVARINT},
-    [COL_RUNQ] = {"runq", "quanta", CAIRN_ENC_UVARINT},
-    [COL_STATE] = {"state", "", CAIRN_ENC_RLE},
-    [COL_OVERLAYS] = {"overlays", "", CAIRN_ENC_RLE},
-    [COL_ON] = {"on", "id", CAIRN_ENC_RLE},
-};
-
-/* Tells the failure that ends the recording apart from those that cost one sample. */
 static int keep_code(struct cairn_sampler *sampler, int code)
 {
-    if (code < 0 && sampler->code == 0)
-        sampler->code = code;
-    return code;
+    return cairn_runs_keep_code(sampler, code);
 }
 
 static int label_location(struct cairn_writer *writer, const char *label, uint32_t *ret_location)
@@ -89,70 +63,6 @@ void cairn_sampler_release(struct cairn_sampler *sampler)
     cairn_pyfiles_release(&sampler->files);
 }
 
-static int write_row(struct cairn_sampler *sampler, const struct cairn_worker *worker)
-{
-    const struct cairn_run *run = &worker->run;
-    const uint64_t values[COLS] = {
-        [COL_TRACK] = worker->track, [COL_TICK] = (uint64_t)run->first_tick,
-        [COL_TICKS] = run->ticks,    [COL_STACK] = run->stack,
-        [COL_CPU] = run->cpu_quanta, [COL_RUNQ] = run->runq_quanta,
-        [COL_STATE] = run->state,    [COL_OVERLAYS] = run->overlays,
-        [COL_ON] = run->on,
-    };
-
-    return cairn_writer_row(sampler->writer, CAIRN_ROW_SAMPLE, sample_columns, COLS, values);
-}
-
-static void close_run(struct cairn_sampler *sampler, struct cairn_worker *worker)
-{
-    if (worker->run.ticks == 0)
-        return;
-    keep_code(sampler, write_row(sampler, worker));
-    worker->run.ticks = 0;
-}
-
-/* Turns what is left of a delta into whole quanta; the rest stays for a later row. */
-static uint64_t take_quanta(uint64_t *carry_ns, uint64_t delta_ns, uint64_t quantum_ns)
-{
-    uint64_t total_ns = *carry_ns + delta_ns;
-
-    *carry_ns = total_ns % quantum_ns;
-    return total_ns / quantum_ns;
-}
-
-static bool is_more_of(const struct cairn_run *run, const struct cairn_run *now)
-{
-    return run->ticks && run->stack == now->stack && run->state == now->state &&
-           run->overlays == now->overlays && run->on == now->on && !now->cpu_quanta &&
-           !run->cpu_quanta &&
-           ((!now->runq_quanta && !run->runq_quanta) || (now->queued && run->queued)) &&
-           run->first_tick + run->ticks == now->first_tick;
-}
-
-/* One sample: what `now` says of stack and state held for the worker at the latest tick. */
-static void add_sample(struct cairn_sampler *sampler, struct cairn_worker *worker,
-                       struct cairn_run now)
-{
-    struct cairn_run *run = &worker->run;
-
-    now.cpu_quanta = take_quanta(&worker->cpu_carry_ns, worker->cpu_delta_ns, sampler->quantum_ns);
-    now.runq_quanta =
-        take_quanta(&worker->runq_carry_ns, worker->runq_delta_ns, sampler->quantum_ns);
-    now.first_tick = cairn_writer_tick_index(sampler->writer);
-    now.ticks = 1;
-    now.queued = worker->queued;
-    worker->cpu_delta_ns = worker->runq_delta_ns = 0;
-    sampler->stats.samples++;
-    worker->last_stack = now.stack;
-    if (is_more_of(run, &now)) {
-        run->ticks++;
-        run->runq_quanta += now.runq_quanta;
-        return;
-    }
-    close_run(sampler, worker);
-    *run = now;
-}
-
 static void count_status(struct cairn_sampler_stats *stats, enum cairn_pystack_status status)
 {
     stats->torn += status == CAIRN_PYSTACK_TORN;
@@ -177,6 +87,7 @@ static void ask_if_runnable(const struct cairn_sampler *sampler,
 static void sample_worker(struct cairn_sampler *sampler, struct cairn_subject *subject,
                           struct cairn_worker *worker, uint64_t now_ns)
 {
+    bool stands_for_others = cairn_remains_wanted(subject, worker);
     struct cairn_run now = {0};
     uint32_t stack = worker->last_stack;
 
@@ -197,31 +108,17 @@ static void sample_worker(struct cairn_sampler *sampler, struct cairn_subject *s
             stack = sampler->native_stack;
         count_status(&sampler->stats, worker->last_status);
     } else if (subject->python == CAIRN_PYTHON_READ && worker->tid != subject->pid &&
-               !worker->cpu_delta_ns) {
+               !cairn_remains_runs(worker)) {
         return; /* a native thread beside Python: counted while it runs */
     } else {
         stack = subject->python == CAIRN_PYTHON_UNSUPPORTED ? sampler->unknown_stack
                                                             : sampler->native_stack;
         worker->last_status = CAIRN_PYSTACK_EMPTY;
     }
+    cairn_remains_settle(subject, worker, stands_for_others, now_ns - sampler->last_ns);
     now.stack = stack;
     keep_code(sampler, cairn_doing_look(subject, worker, sampler->writer, now_ns, &now));
-    add_sample(sampler, worker, now);
-}
-
-static void on_gone(void *ctx, struct cairn_worker *worker)
-{
-    struct cairn_sampler *sampler = ctx;
-
-    /* What it did since the last tick is still to be read from its clock. */
-    cairn_worker_last_look(worker, cairn_clock_mono_ns());
-    if (worker->run.ticks) {
-        worker->run.cpu_quanta +=
-            take_quanta(&worker->cpu_carry_ns, worker->cpu_delta_ns, sampler->quantum_ns);
-        worker->run.runq_quanta +=
-            take_quanta(&worker->runq_carry_ns, worker->runq_delta_ns, sampler->quantum_ns);
-    }
-    close_run(sampler, worker);
+    cairn_runs_add(sampler, worker, now);
 }
 
 static struct cairn_subject *subject_of(const struct cairn_sampler *sampler, pid_t pid)
@@ -242,6 +139,13 @@ static int write_process(struct cairn_sampler *sampler, struct cairn_subject *su
                                 subject);
 }
 
+static void add_python(struct cairn_sampler *sampler, struct cairn_subject *subject,
+                       uint64_t now_ns)
+{
+    keep_code(sampler, cairn_tracks_add_python(sampler->writer, subject,
+                                               sampler->stats.pythons++ == 0, now_ns));
+}
+
 int cairn_sampler_add(struct cairn_sampler *sampler, pid_t pid, bool from_birth, uint64_t now_ns)
 {
     struct cairn_subject *subject;
@@ -253,8 +157,12 @@ int cairn_sampler_add(struct cairn_sampler *sampler, pid_t pid, bool from_birth,
     sampler->subjects.items[sampler->subjects.count++] = subject;
     sampler->stats.processes++;
     CAIRN_TRY(keep_code(sampler, write_process(sampler, subject)));
-    CAIRN_TRY(cairn_subject_scan(subject, from_birth, now_ns, on_gone, sampler));
+    CAIRN_TRY(cairn_subject_scan(subject, from_birth, now_ns, cairn_runs_gone, sampler));
+    if (!from_birth)
+        cairn_remains_forget(subject);
     keep_code(sampler, cairn_tracks_add_workers(sampler->writer, subject));
+    if (cairn_subject_copy(subject, subject_of(sampler, subject->parent)))
+        add_python(sampler, subject, now_ns);
     return sampler->code;
 }
 
@@ -264,15 +172,20 @@ static void tell_unsupported(struct cairn_sampler *sampler, const struct cairn_s
         sampler->unsupported = subject->why;
 }
 
+/* It cannot be asked again whether its Python fits. */
+static void give_up(struct cairn_sampler *sampler, const struct cairn_subject *subject)
+{
+    if (subject->python == CAIRN_PYTHON_SOUGHT && subject->misfit_ns)
+        tell_unsupported(sampler, subject);
+}
+
 static void remove_subject(struct cairn_sampler *sampler, size_t at)
 {
     struct cairn_subject *subject = sampler->subjects.items[at];
 
-    for (size_t i = 0; i < subject->workers.count; i++)
-        on_gone(sampler, subject->workers.items[i]);
+    cairn_runs_end(sampler, subject);
     keep_code(sampler, cairn_tasks_end(subject, sampler->writer));
-    if (subject->python == CAIRN_PYTHON_SOUGHT && subject->misfit_ns)
-        tell_unsupported(sampler, subject); /* it ended before it could be asked again */
+    give_up(sampler, subject);
     cairn_subject_free(subject);
     sampler->subjects.count--;
     memmove(sampler->subjects.items + at, sampler->subjects.items + at + 1,
@@ -285,6 +198,8 @@ static void on_exec(struct cairn_sampler *sampler, struct cairn_subject *subject
 {
     keep_code(sampler, cairn_tasks_end(subject, sampler->writer));
     cairn_subject_restart(subject, now_ns);
+    if (subject->workers.count > 1) /* which of them goes on under the process' number? */
+        cairn_remains_forget(subject);
     subject->birth = CAIRN_BIRTH_EXEC;
     subject->exec_ns = now_ns;
     subject->start_stack = start_stack;
@@ -329,8 +244,11 @@ static void on_event(struct cairn_sampler *sampler, const struct cairn_perf_even
             on_exec(sampler, subject, stat.start_stack, now_ns);
         break;
     case CAIRN_PERF_EXIT:
-        if (subject)
+        if (subject) {
             subject->threads_changed = true;
+            subject->exiting_tid = event->tid;
+            subject->exiting_until_ns = now_ns + EXITING_NS;
+        }
         break;
     case CAIRN_PERF_LOST:
         for (size_t i = 0; i < sampler->subjects.count; i++) {
@@ -369,6 +287,30 @@ static void find_processes(struct cairn_sampler *sampler, uint64_t now_ns)
         on_event(sampler, &event, now_ns);
 }
 
+static bool has_newcomers(const struct cairn_subject *subject)
+{
+    for (size_t i = 0; i < subject->workers.count; i++)
+        if (!subject->workers.items[i]->track)
+            return true;
+    return false;
+}
+
+/* They go into the recording, and get their names when Python has given them some. */
+static void add_newcomers(struct cairn_sampler *sampler, struct cairn_subject *subject,
+                          uint64_t now_ns)
+{
+    if (!has_newcomers(subject))
+        return;
+    cairn_tracks_expect_names(subject, now_ns);
+    keep_code(sampler, cairn_tracks_add_workers(sampler->writer, subject));
+}
+
+/* Whether it came while the others were read. */
+static bool is_unseen(const struct cairn_worker *worker, uint64_t now_ns)
+{
+    return worker->met_ns == now_ns && !worker->asked_ns;
+}
+
 /* Reads the stacks of a process with Python; false when the runtime is not there any more. */
 static bool read_python(struct cairn_sampler *sampler, struct cairn_subject *subject,
                         uint64_t now_ns)
@@ -380,8 +322,11 @@ static bool read_python(struct cairn_sampler *sampler, struct cairn_subject *sub
     if (code == -CAIRN_EGONE)
         return false;
     sampler->stats.reread += cairn_pyread_stats(subject->py)->reread - reread;
-    cairn_subject_join(subject, now_ns, on_gone, sampler);
-    keep_code(sampler, cairn_tracks_add_workers(sampler->writer, subject));
+    cairn_subject_join(subject, now_ns, cairn_runs_gone, sampler);
+    for (size_t i = 0; i < subject->workers.count; i++)
+        if (is_unseen(subject->workers.items[i], now_ns))
+            cairn_worker_look(subject->workers.items[i], now_ns);
+    add_newcomers(sampler, subject, now_ns);
     if (now_ns >= subject->names_at_ns)
         keep_code(sampler, cairn_tracks_read_names(sampler->writer, subject, now_ns));
     return true;
@@ -426,7 +371,11 @@ static bool look_at_workers(const struct cairn_sampler *sampler, struct cairn_su
     *ret_ran = false;
     for (size_t i = 0; i < subject->workers.count; i++) {
         struct cairn_worker *worker = subject->workers.items[i];
-        bool active = cairn_worker_look(worker, now_ns);
+        bool active;
+
+        if (subject->remains.open)
+            worker->read_ns = 0; /* its book is to be read now */
+        active = cairn_worker_look(worker, now_ns);
 
         *ret_ran = *ret_ran || worker->cpu_delta_ns;
         /* A short turn may have been counted ahead: only its entry in the book shows it. */
@@ -443,27 +392,43 @@ static bool look_at_workers(const struct cairn_sampler *sampler, struct cairn_su
     return wanted;
 }
 
+/* A record of an exit comes before the thread is gone: it may be put off its processor in between.
+ */
+static bool is_exiting(const struct cairn_subject *subject)
+{
+    for (size_t i = 0; i < subject->workers.count; i++)
+        if (subject->workers.items[i]->tid == subject->exiting_tid)
+            return true;
+    return false;
+}
+
 /* Lists the threads anew. False when the process is over; what cannot be asked now (no descriptor,
  * no memory) is asked again. */
 static bool scan(struct cairn_sampler *sampler, struct cairn_subject *subject, uint64_t now_ns)
 {
     struct cairn_proc_stat stat;
+    bool exiting, complete;
     int code = cairn_proc_stat(subject->pid, 0, &stat);
 
     if (code == 0 && (stat.state == 'Z' || stat.state == 'X' || stat.start_ns != subject->start_ns))
         return false;
     if (code == 0)
-        code = cairn_subject_scan(subject, true, now_ns, on_gone, sampler);
+        code = cairn_subject_scan(subject, true, now_ns, cairn_runs_gone, sampler);
     if (code == -CAIRN_EGONE)
         return false;
+    complete = code >= 0 && !subject->threads_changed;
+    exiting = is_exiting(subject);
+    subject->threads_changed |= code >= 0 && exiting && now_ns < subject->exiting_until_ns;
     subject->scan_at_ns = cairn_clock_again(
-        now_ns, code == 0 && sampler->watch ? SCAN_WATCHED_NS : SCAN_POLLED_NS, LOOK_PART);
+        now_ns, code == 0 && sampler->watch && !exiting ? SCAN_WATCHED_NS : SCAN_POLLED_NS,
+        LOOK_PART);
+    if (!complete)
+        subject->remains.open = false; /* there may be threads whose books are not known */
     if (code < 0)
         return true;
     if (subject->start_stack && stat.start_stack && stat.start_stack != subject->start_stack)
         on_exec(sampler, subject, stat.start_stack, now_ns); /* no record told */
-    keep_code(sampler, cairn_tracks_add_workers(sampler->writer, subject));
-    cairn_tracks_expect_names(subject, now_ns);
+    add_newcomers(sampler, subject, now_ns);
     return true;
 }
 
@@ -471,20 +436,20 @@ static bool scan(struct cairn_sampler *sampler, struct cairn_subject *subject, u
 static bool tick_subject(struct cairn_sampler *sampler, struct cairn_subject *subject,
                          uint64_t now_ns)
 {
-    bool anything_ran = false;
+    bool anything_ran = false, scans = subject->threads_changed || now_ns >= subject->scan_at_ns;
 
-    if ((subject->threads_changed || now_ns >= subject->scan_at_ns) &&
-        !scan(sampler, subject, now_ns))
+    cairn_remains_open(subject, scans);
+    if (scans && !scan(sampler, subject, now_ns))
         return false;
     name_late(sampler, subject, now_ns);
     if (cairn_subject_seek(subject, &sampler->files, now_ns)) {
         if (subject->python == CAIRN_PYTHON_READ)
-            keep_code(sampler, cairn_tracks_add_python(sampler->writer, subject,
-                                                       sampler->stats.pythons++ == 0, now_ns));
+            add_python(sampler, subject, now_ns);
         if (subject->python == CAIRN_PYTHON_UNSUPPORTED)
             tell_unsupported(sampler, subject);
     }
     subject->read = look_at_workers(sampler, subject, &anything_ran, now_ns);
+    cairn_remains_close(subject);
     cairn_subject_look_if_stopped(subject, anything_ran, sampler->subjects.count, now_ns);
     if (sampler->follow_children && now_ns >= subject->children_at_ns)
         poll_children(sampler, subject, now_ns);
@@ -499,6 +464,7 @@ static bool tick_subject(struct cairn_sampler *sampler, struct cairn_subject *su
             ask_if_runnable(sampler, subject, subject->workers.items[i], now_ns);
         sample_worker(sampler, subject, subject->workers.items[i], now_ns);
     }
+    cairn_runs_of_missed(sampler, subject, now_ns - sampler->last_ns);
     if (!sampler->single)
         keep_code(sampler, cairn_tasks_look(subject, sampler->writer, &sampler->labels, now_ns));
     return true;
@@ -517,6 +483,21 @@ int cairn_sampler_tick(struct cairn_sampler *sampler, uint64_t number, uint64_t 
     }
     sampler->last_ns = now_ns;
     return sampler->code;
+}
+
+void cairn_sampler_end(struct cairn_sampler *sampler, pid_t pid, uint64_t process_ns,
+                       uint64_t number, uint64_t now_ns)
+{
+    size_t at = 0;
+
+    while (at < sampler->subjects.count && sampler->subjects.items[at]->pid != pid)
+        at++;
+    if (at == sampler->subjects.count)
+        return;
+    /* Fails: the chunk is full, and holds what went before. */
+    sampler->stats.ticks += cairn_writer_tick(sampler->writer, number, now_ns) == 0;
+    sampler->subjects.items[at]->remains.end_ns = process_ns;
+    remove_subject(sampler, at);
 }
 
 int cairn_sampler_settle(struct cairn_sampler *sampler)
@@ -539,7 +520,7 @@ int cairn_sampler_settle(struct cairn_sampler *sampler)
 
     for (size_t i = 0; i < sampler->subjects.count; i++) {
         for (size_t k = 0; k < sampler->subjects.items[i]->workers.count; k++)
-            close_run(sampler, sampler->subjects.items[i]->workers.items[k]);
+            cairn_runs_close(sampler, sampler->subjects.items[i]->workers.items[k]);
         keep_code(sampler, cairn_tasks_settle(sampler->subjects.items[i], sampler->writer));
     }
     for (size_t i = 0; i < sizeof(counters) / sizeof(counters[0]); i++)
@@ -551,4 +532,19 @@ int cairn_sampler_settle(struct cairn_sampler *sampler)
 bool cairn_sampler_alive(const struct cairn_sampler *sampler)
 {
     return sampler->subjects.count > 0;
+}
+
+void cairn_sampler_give_up(struct cairn_sampler *sampler)
+{
+    for (size_t i = 0; i < sampler->subjects.count; i++)
+        give_up(sampler, sampler->subjects.items[i]);
+}
+
+bool cairn_sampler_has_idle_runtime(const struct cairn_sampler *sampler)
+{
+    for (size_t i = 0; i < sampler->subjects.count; i++)
+        if (sampler->subjects.items[i]->python == CAIRN_PYTHON_SOUGHT &&
+            sampler->subjects.items[i]->site.address)
+            return true;
+    return false;
 }

@@ -49,10 +49,21 @@ int cairn_sampler_add(struct cairn_sampler *sampler, pid_t pid, bool from_birth,
  * again; or another negative code, which ends the recording. */
 int cairn_sampler_tick(struct cairn_sampler *sampler, uint64_t number, uint64_t now_ns);
 
+/* The process is gone, and its threads ran for so long altogether: brings its rows to that, at tick
+ * `number`, which is the last. */
+void cairn_sampler_end(struct cairn_sampler *sampler, pid_t pid, uint64_t process_ns,
+                       uint64_t number, uint64_t now_ns);
+
 /* Closes the open runs into rows and brings the counters up to date: before each flush. */
 int cairn_sampler_settle(struct cairn_sampler *sampler);
 
 /* False when no observed process is left. */
 bool cairn_sampler_alive(const struct cairn_sampler *sampler);
+
+/* No tick will follow: a Python that did not fit so far is not asked again, but `unsupported`. */
+void cairn_sampler_give_up(struct cairn_sampler *sampler);
+
+/* Whether a runtime was met that was not initialised when last looked at. */
+bool cairn_sampler_has_idle_runtime(const struct cairn_sampler *sampler);
 
 #endif

@@ -184,7 +184,10 @@ static int flush(struct session *s, uint16_t kind, uint64_t now_ns)
         return fail(s, code, "cannot go on recording");
     cairn_proc_peak_bytes(s->root, &s->peak_bytes); /* fails: gone, the last value holds */
     s->flush_at_ns = now_ns + (s->options->flush_ns ? s->options->flush_ns : FLUSH_NS);
-    return cairn_writer_flush(s->writer, kind, s->err);
+    code = cairn_writer_flush(s->writer, kind, s->err);
+    if (code == 0)
+        s->result->recorded_ns = now_ns - s->start_ns;
+    return code;
 }
 
 /* There is a Python that cannot be read: which, and what could be. */
@@ -201,21 +204,35 @@ static int tell_unreadable(struct session *s)
     return why->code;
 }
 
-/* Attached to what turns out not to be readable: say so at once. */
-static int judge_attached(struct session *s, uint64_t now_ns)
+static int tell_no_python(struct session *s)
 {
-    const struct cairn_err *why = &s->sampler.unsupported;
+    int pid = (int)s->root;
 
+    if (!cairn_sampler_alive(&s->sampler))
+        return cairn_err_set(s->err, -CAIRN_ENOTPYTHON, 0, "attach",
+                             "process %d is over, and no Python was seen in it or in a child of it",
+                             pid);
+    return cairn_err_set(s->err, -CAIRN_ENOTPYTHON, 0, "attach",
+                         "process %d runs no Python, nor does a child of it\n%s", pid,
+                         cairn_sampler_has_idle_runtime(&s->sampler)
+                             ? "a Python runtime is mapped there, and not initialised"
+                             : "no Python runtime is mapped in it; give the pid of the "
+                               "interpreter");
+}
+
+/* Attached to what turns out not to be readable: says so as soon as that is known, and at the end
+ * (`last`) of what was shorter than that took. */
+static int judge_attached(struct session *s, bool last, uint64_t now_ns)
+{
     if (s->options->argv || s->sampler.stats.pythons)
         return 0;
-    if (why->code)
+    if (last)
+        cairn_sampler_give_up(&s->sampler);
+    if (s->sampler.unsupported.code)
         return tell_unreadable(s);
-    if (now_ns - s->start_ns < ATTACH_PATIENCE_NS)
+    if (!last && now_ns - s->start_ns < ATTACH_PATIENCE_NS)
         return 0;
-    return cairn_err_set(s->err, -CAIRN_ENOTPYTHON, 0, "attach",
-                         "process %d runs no Python, nor does a child of it\n"
-                         "no Python runtime is mapped in it; give the pid of the interpreter",
-                         (int)s->root);
+    return tell_no_python(s);
 }
 
 /* Moves on to the next tick that is not over already. */
@@ -289,7 +306,7 @@ static int sample_until_over(struct session *s)
             cairn_urgency_woke(&s->urgency, now_ns - s->due_ns, now_ns);
         }
         CAIRN_TRY(take_tick(s, now_ns));
-        CAIRN_TRY(judge_attached(s, now_ns));
+        CAIRN_TRY(judge_attached(s, false, now_ns));
         tell_began(s);
         if (now_ns >= s->target_at_ns) {
             cairn_environment_target(s->writer, s->root); /* best effort */
@@ -302,7 +319,7 @@ static int sample_until_over(struct session *s)
         cairn_urgency_worked(&s->urgency, now_ns);
         next_due(s, now_ns);
     }
-    return 0;
+    return judge_attached(s, true, now_ns);
 }
 
 static int write_tail(struct session *s)
@@ -346,6 +363,8 @@ static int finish(struct session *s, int code)
     struct cairn_err later = {0};
     int tail = 0;
 
+    if (s->result->launch.exited)
+        cairn_sampler_end(&s->sampler, s->root, s->result->launch.cpu_ns, s->tick, now_ns);
     s->result->wall_ns = now_ns - s->start_ns;
     s->result->ticks = s->sampler.stats.ticks;
     s->result->samples = s->sampler.stats.samples;

@@ -42,6 +42,7 @@ struct cairn_session_result {
     bool interrupted; /* ended by the user: Ctrl-C (twice, when the program lives on after one) */
     bool saw_python;  /* at least one interpreter was read, and it can be reported */
     uint64_t wall_ns; /* from the start of the program, or from attaching, to the end */
+    uint64_t recorded_ns; /* of that the recording holds at least so much: all, unless it failed */
     uint64_t ticks, samples;
     int fd; /* of the recording, for cairn_model_load_fd(); -1 when none */
 };
@@ -50,7 +51,8 @@ struct cairn_session_result {
  * released by the caller. A failed recording (disk full) does not end the program: it is waited
  * for. -CAIRN_ENOTFOUND, -CAIRN_ENOTEXEC: it could not be started, and no recording is left.
  * -CAIRN_EUNSUPPORTED: the only Pythons seen cannot be read (after the program ended; attached: at
- * once); -CAIRN_ENOTPYTHON, -CAIRN_EPERM, -CAIRN_EGONE: nothing to attach to. */
+ * once); -CAIRN_ENOTPYTHON, -CAIRN_EPERM, -CAIRN_EGONE: nothing to attach to, and no recording is
+ * left. */
 int cairn_session(const struct cairn_session_options *options,
                   struct cairn_session_result *ret_result, struct cairn_err *err);
 

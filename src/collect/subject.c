@@ -9,6 +9,7 @@
 #include "tasks.h"
 
 #define WORKERS_MAX (1u << 20)
+#define YOUNG_NS 120000000ull     /* of CPU time: ten times what the book may lag, or more */
 #define READ_NS 500000ull         /* schedstat of a thread that stays where it is */
 #define QUEUED_READ_NS 4000000ull /* of one that waits for a processor */
 #define ASK_NS 50000ull           /* whether it does */
@@ -17,6 +18,10 @@
 #define BOOK_FDS_PERCENT 50      /* of what may be open; the clocks may have the rest */
 #define SEEK_FIRST_NS 1000000ull /* a starting interpreter maps its library within milliseconds */
 #define SEEK_MOST_NS 200000000ull
+/* What a program maps to load a libpython; and how often that is looked at, and acted on. */
+#define MAPPED_BYTES ((uint64_t)2 << 20)
+#define MAPPED_NS 10000000ull
+#define MAPPED_PART 50
 /* Between mapping a library and clearing its data a loader runs for microseconds. */
 #define MISFIT_CPU_NS 5000000ull
 #define MISFIT_MOST_NS 500000000ull
@@ -42,7 +47,9 @@ int cairn_subject_new(pid_t pid, uint64_t now_ns, struct cairn_subject **ret_sub
     subject->parent = stat.ppid;
     subject->same_namespace = ns_pid == pid;
     subject->start_ns = stat.start_ns;
-    subject->seen_ns = subject->exec_ns = now_ns;
+    subject->seen_ns =
+        cairn_clock_mono_ns(); /* later than now_ns: it may be younger than the tick */
+    subject->exec_ns = now_ns;
     subject->start_stack = stat.start_stack;
     subject->threads_changed = subject->ran = true;
     cairn_subject_restart(subject, now_ns);
@@ -112,6 +119,7 @@ void cairn_subject_restart(struct cairn_subject *subject, uint64_t now_ns)
     subject->misfit_ns = 0;
     subject->look_at_ns = now_ns;
     subject->look_wait_ns = SEEK_FIRST_NS;
+    subject->mapped_bytes = 0;
     subject->threads_changed = true;
 }
 
@@ -119,6 +127,12 @@ static void on_python_death(void *ctx, struct cairn_pythread *thread)
 {
     (void)ctx;
     cairn_states_drop(thread);
+}
+
+static void begin_reading(struct cairn_subject *subject)
+{
+    cairn_pyread_on_death(subject->py, on_python_death, subject);
+    subject->python = CAIRN_PYTHON_READ;
 }
 
 static bool anything_ran(const struct cairn_subject *subject)
@@ -160,17 +174,39 @@ static bool is_another_build(struct cairn_subject *subject, uint64_t now_ns)
            now_ns >= subject->misfit_ns + MISFIT_MOST_NS;
 }
 
+/* Whether a process that ran has mapped so much that a Python may be in it: a program that loads
+ * one late does so when it is hardly looked for any more. */
+static bool has_mapped_more(struct cairn_subject *subject, uint64_t now_ns)
+{
+    uint64_t bytes, before_bytes = subject->mapped_bytes;
+
+    if (now_ns < subject->mapped_at_ns || !anything_ran(subject) ||
+        cairn_proc_mapped_bytes(subject->pid, &bytes) < 0)
+        return false;
+    subject->mapped_at_ns = now_ns + MAPPED_NS;
+    if (bytes >= before_bytes && bytes - before_bytes < MAPPED_BYTES)
+        return false;
+    subject->mapped_bytes = bytes;
+    return bytes > before_bytes;
+}
+
 bool cairn_subject_seek(struct cairn_subject *subject, struct cairn_pyfiles *files, uint64_t now_ns)
 {
-    bool everywhere = now_ns >= subject->look_at_ns;
+    bool everywhere, more;
     int code;
 
     if (subject->python != CAIRN_PYTHON_SOUGHT)
         return false;
+    more = has_mapped_more(subject, now_ns);
+    everywhere = more || now_ns >= subject->look_at_ns;
     code = open_runtime(subject, files, everywhere);
+    if (more) { /* it may be on its way: once more, soon, and no search after search */
+        subject->mapped_at_ns = cairn_clock_again(now_ns, MAPPED_NS, MAPPED_PART);
+        if (subject->look_wait_ns > MAPPED_NS)
+            subject->look_wait_ns = MAPPED_NS;
+    }
     if (code == 0) {
-        cairn_pyread_on_death(subject->py, on_python_death, subject);
-        subject->python = CAIRN_PYTHON_READ;
+        begin_reading(subject);
         return true;
     }
     if (code == -CAIRN_EDAMAGED)
@@ -191,17 +227,33 @@ bool cairn_subject_seek(struct cairn_subject *subject, struct cairn_pyfiles *fil
     return false;
 }
 
-/* CPU time so far, and time in the run queue. Fails: the totals stay what they were. */
-static void read_schedstat(const struct cairn_worker *worker, uint64_t *cpu_ns, uint64_t *runq_ns)
+bool cairn_subject_copy(struct cairn_subject *subject, const struct cairn_subject *parent)
+{
+    struct cairn_pysite site = {0};
+    struct cairn_remote remote;
+
+    if (!parent || parent->python != CAIRN_PYTHON_READ || subject->birth != CAIRN_BIRTH_FORK)
+        return false;
+    site.address = cairn_pyread_runtime(parent->py, &site.versions[0]);
+    cairn_remote_live(&remote, subject->pid);
+    if (cairn_pyread_open_site(subject->pid, &remote, &site, &subject->py, &subject->why) < 0)
+        return false; /* sought like any other's */
+
+    /* It fails: names are looked for. */
+    cairn_pyread_take_over(subject->py, parent->py);
+    begin_reading(subject);
+    return true;
+}
+
+/* Its book. Fails: it stays what it was. */
+static void read_schedstat(const struct cairn_worker *worker, struct cairn_proc_schedstat *book)
 {
     int fd = worker->schedstat_fd;
 
-    if (!worker->has_book)
-        return;
-    if (fd < 0)
+    if (fd < 0 && worker->has_book)
         fd = cairn_proc_schedstat_open(worker->tid, worker->tid);
     if (fd >= 0)
-        cairn_proc_schedstat_read(fd, cpu_ns, runq_ns);
+        cairn_proc_schedstat_read(fd, book);
     if (fd != worker->schedstat_fd)
         cairn_io_close(&fd);
 }
@@ -232,8 +284,8 @@ static void open_files(struct cairn_worker *worker, pid_t pid)
 static int worker_add(struct cairn_subject *subject, pid_t tid, bool from_birth, uint64_t now_ns,
                       size_t at)
 {
+    struct cairn_proc_schedstat book = {0};
     struct cairn_worker *worker;
-    uint64_t cpu_ns = 0, runq_ns = 0;
 
     CAIRN_TRY(cairn_vec_reserve(&subject->workers, subject->workers.count + 1, WORKERS_MAX));
     worker = cairn_calloc(1, sizeof(*worker));
@@ -244,16 +296,18 @@ static int worker_add(struct cairn_subject *subject, pid_t tid, bool from_birth,
     if (!subject->same_namespace)
         cairn_proc_ns_tid(subject->pid, tid, &worker->ns_tid); /* fails: gone in a moment */
     open_files(worker, subject->pid);
-    read_schedstat(worker, &cpu_ns, &runq_ns);
-    worker->clock_base_ns = worker->book_ns = cpu_ns;
-    worker->book_at_ns = worker->look_ns = now_ns;
-    worker->cpu_ns = from_birth ? 0 : cpu_ns;
-    worker->runq_ns = from_birth ? 0 : runq_ns;
+    read_schedstat(worker, &book);
+    worker->clock_base_ns = worker->book_ns = book.cpu_ns;
+    worker->book_at_ns = worker->look_ns = worker->met_ns = now_ns;
+    worker->cpu_ns = from_birth ? 0 : book.cpu_ns;
+    worker->runq_ns = from_birth ? 0 : book.runq_ns;
+    worker->turns = book.turns;
     worker->ran = true; /* look at it once */
     memmove(subject->workers.items + at + 1, subject->workers.items + at,
             (subject->workers.count - at) * sizeof(*subject->workers.items));
     subject->workers.items[at] = worker;
     subject->workers.count++;
+    subject->remains.again = true;
     return 0;
 }
 
@@ -262,8 +316,12 @@ static void worker_remove(struct cairn_subject *subject, size_t at,
 {
     struct cairn_worker *worker = subject->workers.items[at];
 
+    /* Until 3.10 nothing in its state tells that another thread has taken it over: see join. */
+    for (struct cairn_state *state = worker->states; state; state = state->next)
+        state->py->wanted = true;
     cairn_states_release(worker);
     gone(ctx, worker);
+    cairn_remains_of(subject, worker);
     worker_free(worker);
     subject->workers.count--;
     memmove(subject->workers.items + at, subject->workers.items + at + 1,
@@ -358,13 +416,13 @@ static void take_totals(struct cairn_worker *worker, uint64_t cpu_ns, uint64_t r
 /* Without schedstat or wchan the clock itself has to be asked. */
 static void look_at_clock(struct cairn_worker *worker)
 {
-    uint64_t now_ns, cpu_ns, runq_ns = worker->runq_ns, since_ns;
+    struct cairn_proc_schedstat book = {.cpu_ns = worker->book_ns, .runq_ns = worker->runq_ns};
+    uint64_t since_ns;
 
-    read_schedstat(worker, &cpu_ns, &runq_ns);
-    if (worker->clock.page && cairn_perf_clock_read(&worker->clock, &since_ns) == 0) {
-        now_ns = worker->clock_base_ns + since_ns;
-        take_totals(worker, now_ns, runq_ns);
-    }
+    read_schedstat(worker, &book);
+    worker->book_ns = book.cpu_ns;
+    if (worker->clock.page && cairn_perf_clock_read(&worker->clock, &since_ns) == 0)
+        take_totals(worker, worker->clock_base_ns + since_ns, book.runq_ns);
     worker->ran = worker->cpu_delta_ns > 0;
 }
 
@@ -421,6 +479,26 @@ static void settle_wait(struct cairn_worker *worker, bool stayed, bool moved, ui
     }
 }
 
+/* Whether it ran so little that its end may come before its book tells of it: then nothing sets
+ * right what is wrongly taken for running, and its clock is asked. */
+static bool is_young(const struct cairn_worker *worker)
+{
+    return worker->clock.page && worker->cpu_ns < YOUNG_NS;
+}
+
+/* Exact, at the price of an interrupt where the thread runs. */
+static uint64_t clock_total(struct cairn_worker *worker, uint64_t book_ns, uint64_t now_ns)
+{
+    uint64_t since_ns = 0;
+
+    worker->clock_at_ns = now_ns;
+    if (cairn_perf_clock_read(&worker->clock, &since_ns) < 0)
+        return book_ns;
+    worker->clock_ns = since_ns;
+    since_ns += worker->clock_base_ns;
+    return since_ns > book_ns ? since_ns : book_ns;
+}
+
 /* How late schedstat may be: it moves with the kernel's tick, which may be late itself. */
 static uint64_t book_lag_ns(void)
 {
@@ -429,27 +507,39 @@ static uint64_t book_lag_ns(void)
     return tick_ns + tick_ns / 5;
 }
 
+/* As if it had run since the last look, as far as the book may lag. */
+static uint64_t passed_total(const struct cairn_worker *worker, uint64_t book_ns, uint64_t now_ns)
+{
+    uint64_t passed_ns = worker->cpu_ns + (now_ns - worker->look_ns);
+    uint64_t most_ns = worker->book_ns + book_lag_ns();
+
+    if (passed_ns > most_ns)
+        passed_ns = most_ns;
+    return passed_ns > book_ns ? passed_ns : book_ns;
+}
+
 static void look_at_book(struct cairn_worker *worker, bool moved, uint64_t now_ns)
 {
-    uint64_t cpu_ns = worker->book_ns, runq_ns = worker->runq_ns, passed_ns, lag_ns = book_lag_ns();
+    struct cairn_proc_schedstat book = {worker->book_ns, worker->runq_ns, worker->turns};
     bool ran = worker->ran, stayed = stays(worker, moved, now_ns);
+    uint64_t cpu_ns, passed_ns;
 
-    if (!stayed || now_ns - worker->read_ns >= READ_NS) {
-        read_schedstat(worker, &cpu_ns, &runq_ns);
+    if (!stayed || !worker->turns || now_ns - worker->read_ns >= READ_NS) {
+        read_schedstat(worker, &book);
         worker->read_ns = now_ns;
+        worker->turns = book.turns;
     }
     /* Who was given a processor has an exact book, of that moment, which may lag from then on. */
-    if (cpu_ns != worker->book_ns || moved) {
-        worker->book_ns = cpu_ns;
+    if (book.cpu_ns != worker->book_ns || moved) {
+        worker->book_ns = book.cpu_ns;
         worker->book_at_ns = now_ns;
     }
-    if (stayed && now_ns - worker->book_at_ns < lag_ns) {
-        passed_ns = worker->cpu_ns + (now_ns - worker->look_ns);
-        if (passed_ns > worker->book_ns + lag_ns)
-            passed_ns = worker->book_ns + lag_ns;
-        cpu_ns = passed_ns > cpu_ns ? passed_ns : cpu_ns;
-    }
-    take_totals(worker, cpu_ns, runq_ns);
+    cpu_ns = book.cpu_ns;
+    if (worker->runs && is_young(worker) && (!stayed || now_ns - worker->clock_at_ns >= READ_NS))
+        cpu_ns = clock_total(worker, cpu_ns, now_ns);
+    else if (stayed && now_ns - worker->book_at_ns < book_lag_ns())
+        cpu_ns = passed_total(worker, cpu_ns, now_ns);
+    take_totals(worker, cpu_ns, book.runq_ns);
     passed_ns = now_ns - worker->look_ns;
     /* It lost its processor and has it again: if it never gave way, it wanted it all the time. */
     if (moved && ran && worker->runs &&
@@ -473,12 +563,19 @@ static void look_at_queued(struct cairn_worker *worker, bool moved, uint64_t now
                      now_ns - worker->book_at_ns >= book_lag_ns();
 }
 
+/* What no row has taken is for a later one. */
+static void forget_deltas(struct cairn_worker *worker)
+{
+    worker->cpu_carry_ns += worker->cpu_delta_ns;
+    worker->cpu_delta_ns = worker->runq_delta_ns = 0;
+}
+
 bool cairn_worker_look(struct cairn_worker *worker, uint64_t now_ns)
 {
     bool moved = worker->clock.page && cairn_perf_clock_moved(&worker->clock);
     bool active = moved || worker->ran || !worker->clock.page, queued = worker->queued;
 
-    worker->cpu_delta_ns = worker->runq_delta_ns = 0;
+    forget_deltas(worker);
     worker->still = !active;
     if (active && worker->has_book)
         look_at_queued(worker, moved, now_ns);
@@ -494,7 +591,7 @@ void cairn_worker_last_look(struct cairn_worker *worker, uint64_t now_ns)
 {
     uint64_t since_ns, cpu_ns, most_ns = worker->cpu_ns + (now_ns - worker->look_ns);
 
-    worker->cpu_delta_ns = worker->runq_delta_ns = 0;
+    forget_deltas(worker);
     if (!worker->ran || !worker->clock.page || cairn_perf_clock_read(&worker->clock, &since_ns) < 0)
         return;
     cpu_ns = worker->clock_base_ns + since_ns;

@@ -17,6 +17,7 @@
 #include "procfs.h"
 #include "pyread.h"
 #include "pyruntime.h"
+#include "remains.h"
 #include "states.h"
 #include "vec.h"
 #include "waits.h"
@@ -35,6 +36,7 @@ struct cairn_run {
 struct cairn_worker { /* a thread of a subject */
     pid_t tid, ns_tid;
     uint64_t start_ns;          /* since boot, as its track says */
+    uint64_t met_ns;            /* MONOTONIC, when it was first listed */
     uint32_t track;             /* in the recording; 0: not yet there */
     bool named;                 /* by Python */
     struct cairn_pythread *py;  /* the thread state that it runs in; NULL: none (now) … */
@@ -42,10 +44,13 @@ struct cairn_worker { /* a thread of a subject */
 
     struct cairn_perf_clock clock;       /* its page tells when the thread was switched in */
     bool has_book;                       /* schedstat and wchan can be had */
-    int schedstat_fd, wchan_fd;          /* -1: opened for each look, descriptors being scarce */
+    int schedstat_fd, wchan_fd;          /* negative: opened for each look, descriptors being
+                                            scarce; or, without a book, why it cannot be had */
     uint64_t clock_base_ns;              /* CPU time before the clock was opened, that counts */
+    uint64_t clock_ns, clock_at_ns;      /* what the clock said last while it was young, and when */
     uint64_t cpu_ns, runq_ns;            /* totals when last looked at, at look_ns */
     uint64_t book_ns, book_at_ns;        /* what schedstat said last that was new, and when */
+    uint64_t turns;                      /* on a processor, when its schedstat was last read */
     uint64_t look_ns, read_ns, asked_ns; /* when: looked at, its schedstat read, its wchan read */
     bool runs;                           /* it was on a processor, or waiting for one, when asked */
     bool still;                          /* it was neither, when asked at this look */
@@ -82,15 +87,18 @@ struct cairn_subject {
     enum cairn_subject_python python;
     struct cairn_pyread *py;
     struct cairn_err why;
-    struct cairn_pysite site;          /* a runtime that could not be read when it was met */
-    uint64_t misfit_ns;                /* when it first did not fit; 0: it did not come to that */
-    uint64_t misfit_cpu_ns;            /* CPU time of the process till then */
-    uint64_t look_at_ns, look_wait_ns; /* when to seek the runtime next, how long that grew */
-    uint64_t scan_at_ns;               /* when to read the task list next */
+    struct cairn_pysite site;            /* a runtime that could not be read when it was met */
+    uint64_t misfit_ns;                  /* when it first did not fit; 0: it did not come to that */
+    uint64_t misfit_cpu_ns;              /* CPU time of the process till then */
+    uint64_t look_at_ns, look_wait_ns;   /* when to seek the runtime next, how long that grew */
+    uint64_t mapped_bytes, mapped_at_ns; /* when that was last sought; when to ask for it next */
+    uint64_t scan_at_ns;                 /* when to read the task list next */
     uint64_t names_at_ns,
         names_wait_ns;         /* when to read the thread names next, how long that grew */
     uint64_t state_at_ns;      /* when to ask whether it is stopped next */
     bool threads_changed;      /* a record said so */
+    pid_t exiting_tid;         /* of the thread that a record said ends … */
+    uint64_t exiting_until_ns; /* … and until when each tick looks whether it is gone */
     uint64_t children_at_ns;   /* when to look for children next */
     bool ran;                  /* since its children were last looked for */
     uint64_t read_at_ns;       /* when to read the runtime next, though nobody runs */
@@ -98,6 +106,7 @@ struct cairn_subject {
     bool stopped;              /* by a signal or a debugger, when last asked */
     struct cairn_waits waits;  /* names of what its threads wait for */
     struct cairn_tasks *tasks; /* asyncio's, as far as met; NULL: none looked for */
+    struct cairn_remains remains;
     CAIRN_VEC(struct cairn_worker *) workers;
 };
 
@@ -107,6 +116,10 @@ void cairn_subject_free(struct cairn_subject *subject);
 
 /* The runtime of before is gone (exec): seek again. */
 void cairn_subject_restart(struct cairn_subject *subject, uint64_t now_ns);
+
+/* The runtime of a process made by fork is where it was in its parent, when that is so. True: it is
+ * read. `parent` may be NULL. */
+bool cairn_subject_copy(struct cairn_subject *subject, const struct cairn_subject *parent);
 
 /* Seeks the runtime when it is time to. True when the answer changed. One that does not fit is
  * unsupported once the process has run on and it still does not; until then `why` says it. */

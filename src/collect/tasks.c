@@ -211,7 +211,8 @@ int cairn_tasks_look(struct cairn_subject *subject, struct cairn_writer *writer,
                      const struct cairn_tasks_labels *labels, uint64_t now_ns)
 {
     struct cairn_tasks *tasks = subject->tasks;
-    uint64_t cost_ns, cpu_ns;
+    uint64_t cost_ns = 0, cpu_ns;
+    bool met;
     int code;
 
     if (subject->python != CAIRN_PYTHON_READ)
@@ -225,9 +226,11 @@ int cairn_tasks_look(struct cairn_subject *subject, struct cairn_writer *writer,
     }
     if (now_ns < tasks->round_at_ns)
         return 0;
-    cpu_ns = cairn_clock_own_cpu_ns(); /* waiting for a processor costs nobody anything */
+    met = tasks->last_ns != 0; /* to look whether there are any costs less than to time that */
+    cpu_ns = met ? cairn_clock_own_cpu_ns() : 0; /* waiting for a processor costs nobody anything */
     code = make_round(subject, writer, labels, now_ns);
-    cost_ns = (cairn_clock_own_cpu_ns() - cpu_ns) * ROUND_SHARE;
+    if (met)
+        cost_ns = (cairn_clock_own_cpu_ns() - cpu_ns) * ROUND_SHARE;
     tasks->round_at_ns = now_ns + (cost_ns > ROUND_NS ? cost_ns : ROUND_NS);
     return code;
 }

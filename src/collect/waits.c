@@ -22,6 +22,10 @@
 #define KEEP_NS 100000000ull   /* who is asked more rarely need not keep a descriptor */
 #define OWN_STACK_BYTES 65536u /* a futex so near above the stack pointer is on that stack */
 #define TEXT_BYTES 512
+/* From this hexversion on there is a parking lot (3.13 moved its locks there within the minor). */
+#define PARKING_SINCE 0x030d0000u
+#define LOCK_BITS 3u /* _Py_LOCKED, _Py_HAS_PARKED: Include/cpython/lock.h */
+#define LOCK_AWAITED 2u
 
 enum argument { NONE, FD, FUTEX, POLL, PID };
 
@@ -127,10 +131,39 @@ static int polled_fd(pid_t pid, const uint64_t args[2])
     return cairn_remote_get(&remote, args[0], &fd, sizeof(fd)) == 0 ? fd : -1;
 }
 
+/* On its own stack: so near above the stack pointer. */
+static bool is_own(const struct cairn_proc_syscall *now)
+{
+    return now->args[0] - now->stack < OWN_STACK_BYTES;
+}
+
+/* The address of the lock in whose queue a thread sleeps on a word of its own; 0: not known. That
+ * word is the semaphore in CPython's parking lot (Python/parking_lot.c, struct wait_entry), and
+ * before it stands the address that is waited for: a byte, of which only the two lowest bits are
+ * used, and the second says that somebody waits. */
+static uint64_t parked_on(const struct cairn_waiter *waiter, uint64_t semaphore)
+{
+    struct cairn_remote remote;
+    uint32_t hexversion;
+    uint64_t lock;
+    uint8_t bits;
+
+    if (!waiter->py)
+        return 0;
+    cairn_pyread_runtime(waiter->py, &hexversion);
+    cairn_remote_live(&remote, waiter->pid);
+    if (hexversion < PARKING_SINCE ||
+        cairn_remote_get(&remote, semaphore - sizeof(lock), &lock, sizeof(lock)) < 0 ||
+        cairn_remote_get(&remote, lock, &bits, sizeof(bits)) < 0)
+        return 0;
+    return (bits & ~LOCK_BITS) == 0 && (bits & LOCK_AWAITED) ? lock : 0;
+}
+
 static void object_text(struct cairn_waits *waits, const struct cairn_waiter *waiter,
                         const struct call *call, const struct cairn_proc_syscall *now,
                         uint64_t now_ns, struct cairn_buf *out)
 {
+    uint64_t lock;
     int fd = -1;
 
     switch (call->argument) {
@@ -143,11 +176,11 @@ static void object_text(struct cairn_waits *waits, const struct cairn_waiter *wa
         fd = polled_fd(waiter->pid, now->args);
         break;
     case FUTEX:
+        lock = is_own(now) ? parked_on(waiter, now->args[0]) : now->args[0];
         if (waiter->py && cairn_pyread_in_gil(waiter->py, now->args[0]))
             cairn_buf_add_str(out, " GIL");
-        /* Since 3.14 who waits for a lock sleeps on a word of his own: that says nothing. */
-        else if (now->args[0] - now->stack >= OWN_STACK_BYTES)
-            cairn_buf_printf(out, " lock 0x%" PRIx64, now->args[0]);
+        else if (lock)
+            cairn_buf_printf(out, " lock 0x%" PRIx64, lock);
         break;
     case PID:
         if ((int32_t)now->args[0] > 0)
@@ -220,8 +253,9 @@ int cairn_wait_look(struct cairn_waits *waits, struct cairn_wait *wait,
     wait->seen = true;
     wait->gil =
         now.number == SYS_futex && waiter->py && cairn_pyread_in_gil(waiter->py, now.args[0]);
-    if (wait->on && now.number == wait->number && !memcmp(now.args, wait->args, sizeof(now.args)) &&
-        now_ns - wait->named_ns < RENAME_NS)
+    /* A word on its own stack has the same address whatever it waits for. */
+    if (wait->on && now.number == wait->number && !(now.number == SYS_futex && is_own(&now)) &&
+        !memcmp(now.args, wait->args, sizeof(now.args)) && now_ns - wait->named_ns < RENAME_NS)
         return 0;
     wait->number = now.number;
     memcpy(wait->args, now.args, sizeof(wait->args));

@@ -238,6 +238,11 @@ uint64_t cairn_model_counter(const struct cairn_model *model, const char *name)
     return 0;
 }
 
+uint64_t cairn_model_real_ns(const struct cairn_model *model, uint64_t time_ns)
+{
+    return owner(model)->has_real ? time_ns + owner(model)->real_shift_ns : 0;
+}
+
 void cairn_model_span(const struct cairn_model *model, uint64_t *ret_first_ns,
                       uint64_t *ret_last_ns)
 {

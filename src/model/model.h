@@ -145,6 +145,9 @@ void cairn_model_env_at(const struct cairn_model *model, size_t index, struct ca
 /* A writer's counter, summed over writers; 0 when it is not there. */
 uint64_t cairn_model_counter(const struct cairn_model *model, const char *name);
 
+/* Real time (ns since 1970) of a moment of the model; 0: no clock anchor tells. */
+uint64_t cairn_model_real_ns(const struct cairn_model *model, uint64_t time_ns);
+
 /* First and last moment any row speaks of (MONOTONIC ns of the first file's boot; moved on when
  * another file's times would lie before that began). 0 and 0: nothing was recorded. */
 void cairn_model_span(const struct cairn_model *model, uint64_t *ret_first_ns,

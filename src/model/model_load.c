@@ -230,6 +230,9 @@ static void join_clocks(struct cairn_loader *loader)
         if (raws[i].first_ns <= raws[i].last_ns && first_ns < earliest_ns)
             earliest_ns = first_ns;
     }
+    model->has_real = loader->files.count > 0 && raws[0].has_anchor;
+    if (model->has_real)
+        model->real_shift_ns = raws[0].real_ns - raws[0].mono_ns + (uint64_t)earliest_ns;
     for (size_t i = 0; i < loader->files.count; i++) {
         uint64_t shift_ns = shift_of(&raws[i], &raws[0]) - (uint64_t)earliest_ns;
 

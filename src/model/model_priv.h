@@ -60,6 +60,8 @@ struct cairn_model {
     struct cairn_quality quality;
     struct cairn_progress *progress; /* NULL: nobody wants to know */
     uint64_t first_ns, last_ns;
+    uint64_t real_shift_ns; /* from its time to real time; wraps */
+    bool has_real;
 };
 
 /* 0, or -CAIRN_ENOMEM. `ret_model` is valid, with the nodes that are always there. */

@@ -159,7 +159,9 @@ int cairn_dump_text(const struct cairn_model *model, bool colour, struct cairn_o
 
 static void put_json_frame(struct cairn_json *json, const struct dump *dump, uint32_t frame)
 {
-    static const char *const kinds[] = {"python", "native", "label"};
+    static const char *const kinds[] = {[CAIRN_FUNCTION_PYTHON] = "python",
+                                        [CAIRN_FUNCTION_NATIVE] = "native",
+                                        [CAIRN_FUNCTION_LABEL] = "label"};
     const struct cairn_function *function = &dump->functions[dump->frames[frame].function];
 
     cairn_json_object(json);

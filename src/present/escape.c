@@ -93,6 +93,82 @@ static void put_collapsed(struct cairn_buf *out, uint32_t character)
         cairn_text_utf8_add(out, character);
 }
 
+static void put_csv(struct cairn_buf *out, uint32_t character)
+{
+    if (character == '"')
+        cairn_buf_add_str(out, "\"\"");
+    else if (is_control(character))
+        cairn_buf_printf(out, "\\x%02x", (unsigned)character);
+    else if (is_line_end(character))
+        cairn_buf_printf(out, "\\u%04x", (unsigned)character);
+    else
+        cairn_text_utf8_add(out, character);
+}
+
+static void put_entity(struct cairn_buf *out, uint32_t character)
+{
+    bool is_word = (character >= '0' && character <= '9') ||
+                   (character >= 'A' && character <= 'Z') ||
+                   (character >= 'a' && character <= 'z') || character == ' ' || character == '/' ||
+                   character == '-';
+
+    if (character < 0x7f && !is_word)
+        cairn_buf_printf(out, "&#%u;", (unsigned)character);
+    else
+        cairn_text_utf8_add(out, character);
+}
+
+void cairn_escape_markdown(struct cairn_buf *out, struct cairn_span text)
+{
+    struct cairn_buf shown;
+
+    cairn_buf_init(&shown, out->max_bytes);
+    put_all(&shown, text, put_terminal);
+    if (shown.code < 0)
+        out->code = shown.code;
+    put_all(out, cairn_buf_span(&shown), put_entity);
+    cairn_buf_release(&shown);
+}
+
+static void put_utf8(struct cairn_buf *out, uint32_t character)
+{
+    if (character == 0)
+        cairn_buf_add_str(out, "\\x00");
+    else
+        cairn_text_utf8_add(out, character);
+}
+
+/* Also in the wide forms that East Asian spreadsheets take. */
+static bool begins_formula(uint32_t character)
+{
+    switch (character) {
+    case '=':
+    case '+':
+    case '-':
+    case '@':
+    case 0xff1d:
+    case 0xff0b:
+    case 0xff0d:
+    case 0xff20:
+        return true;
+    default:
+        return false;
+    }
+}
+
+void cairn_escape_csv(struct cairn_buf *out, struct cairn_span text)
+{
+    uint32_t first = 0;
+
+    if (text.size_bytes > 0)
+        cairn_text_utf8_next(text.data, text.size_bytes, &first);
+    cairn_buf_u8(out, '"');
+    if (begins_formula(first))
+        cairn_buf_u8(out, '\'');
+    put_all(out, text, put_csv);
+    cairn_buf_u8(out, '"');
+}
+
 void cairn_escape_terminal(struct cairn_buf *out, struct cairn_span text)
 {
     put_all(out, text, put_terminal);
@@ -113,9 +189,30 @@ void cairn_escape_collapsed(struct cairn_buf *out, struct cairn_span text)
     put_all(out, text, put_collapsed);
 }
 
+void cairn_escape_shell(struct cairn_buf *out, struct cairn_span word)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                "@%+=:,./_-";
+    bool is_plain = word.size_bytes > 0;
+
+    for (size_t i = 0; i < word.size_bytes && is_plain; i++)
+        is_plain = memchr(plain, word.data[i], sizeof(plain) - 1) != NULL;
+    if (is_plain) {
+        cairn_buf_add(out, word.data, word.size_bytes);
+        return;
+    }
+    cairn_buf_u8(out, '\'');
+    for (size_t i = 0; i < word.size_bytes; i++)
+        if (word.data[i] == '\'')
+            cairn_buf_add_str(out, "'\\''");
+        else
+            cairn_buf_u8(out, word.data[i]);
+    cairn_buf_u8(out, '\'');
+}
+
 void cairn_escape_utf8(struct cairn_buf *out, struct cairn_span text)
 {
-    put_all(out, text, cairn_text_utf8_add);
+    put_all(out, text, put_utf8);
 }
 
 struct cairn_span cairn_span_of(const char *str)

@@ -1,25 +1,48 @@
 #include "export.h"
 
-#include <string.h>
-
 #include "exporters.h"
 
 const struct cairn_exporter cairn_exporters[] = {
-    {"collapsed", "one line a stack: for flamegraph.pl, inferno, grep", false, false,
-     cairn_export_collapsed},
-    {"speedscope", "JSON for https://www.speedscope.app", false, true, cairn_export_speedscope},
-    {"pprof", "profile.proto, gzipped: for `go tool pprof`", true, true, cairn_export_pprof},
-    {"flamegraph", "a picture to search and to zoom: one SVG", false, false,
-     cairn_export_flamegraph},
-    {NULL, NULL, false, false, NULL},
+    {"collapsed", "one line a stack: for flamegraph.pl, inferno, grep",
+     "when things happened, and states; threads and processes only with --threads and --processes",
+     false, false, cairn_export_collapsed},
+    {"speedscope", "JSON for https://www.speedscope.app", "when things happened, and states", false,
+     true, cairn_export_speedscope},
+    {"pprof", "profile.proto, gzipped: for `go tool pprof`", "when things happened", true, true,
+     cairn_export_pprof},
+    {"perfetto", "a trace for https://ui.perfetto.dev: slices and states of each thread",
+     "which part of a sample each state took: the one that took most is shown", true, true,
+     cairn_export_perfetto},
+    {"chrome", "the same as JSON: for chrome://tracing as well", "states", false, true,
+     cairn_export_chrome},
+    {"firefox", "JSON for https://profiler.firefox.com, with states as markers",
+     "which part of a sample each state took: the one that took most is shown", false, true,
+     cairn_export_firefox},
+    {"cpuprofile", "V8's format: for VS Code, Chromium's tools", "states", false, true,
+     cairn_export_cpuprofile},
+    {"csv", "rows of the table, for spreadsheets", "stacks, when things happened, and states",
+     false, false, cairn_export_csv},
+    {"flamegraph", "a picture to search and to zoom: one SVG",
+     "when things happened, states, threads and processes", false, false, cairn_export_flamegraph},
+    {"pstats", "what cProfile writes: for pstats, snakeviz, gprof2dot",
+     "stacks, lines, threads, processes or states: each function has its direct callers alone, and "
+     "ncalls is how many samples met it",
+     true, false, cairn_export_pstats},
+    {"callgrind", "for KCachegrind and callgrind_annotate",
+     "stacks, threads, processes or states: lines and calls alone, and calls is how many samples "
+     "met one",
+     false, false, cairn_export_callgrind},
+    {"dot", "a graph of calls in gprof2dot's look: for graphviz",
+     "stacks, but each function with its direct callers alone, and not what is below --node-thres "
+     "and --edge-thres",
+     false, false, cairn_export_dot},
+    {NULL, NULL, NULL, false, false, NULL},
 };
 
-const struct cairn_exporter *cairn_exporter_find(const char *name)
+enum cairn_export_lines cairn_export_lines_or(const struct cairn_export_options *options,
+                                              enum cairn_export_lines usual)
 {
-    for (const struct cairn_exporter *exporter = cairn_exporters; exporter->name; exporter++)
-        if (strcmp(exporter->name, name) == 0)
-            return exporter;
-    return NULL;
+    return options->lines == CAIRN_EXPORT_LINES_DEFAULT ? usual : options->lines;
 }
 
 int cairn_export(const struct cairn_exporter *exporter, const struct cairn_tally *tally,

@@ -102,7 +102,11 @@ static void put_label(struct flame *f, struct cairn_span label, uint64_t left, d
 
 static void put_box(struct flame *f, uint32_t index)
 {
-    static const char *const classes[] = {"user", "library", "stdlib", "import", "none"};
+    static const char *const classes[] = {
+        [CAIRN_ORIGIN_USER] = "user",     [CAIRN_ORIGIN_LIBRARY] = "library",
+        [CAIRN_ORIGIN_STDLIB] = "stdlib", [CAIRN_ORIGIN_IMPORT] = "import",
+        [CAIRN_ORIGIN_NONE] = "none",
+    };
     const struct cairn_stacktree_node *node = &f->tree->nodes[index];
     struct cairn_span label = cairn_intern_get(&f->tree->labels, node->label);
     uint64_t total = value_of(f, &node->total);

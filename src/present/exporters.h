@@ -12,5 +12,21 @@ int cairn_export_pprof(const struct cairn_tally *tally, const struct cairn_expor
                        struct cairn_outlet *out);
 int cairn_export_flamegraph(const struct cairn_tally *tally,
                             const struct cairn_export_options *options, struct cairn_outlet *out);
+int cairn_export_pstats(const struct cairn_tally *tally, const struct cairn_export_options *options,
+                        struct cairn_outlet *out);
+int cairn_export_callgrind(const struct cairn_tally *tally,
+                           const struct cairn_export_options *options, struct cairn_outlet *out);
+int cairn_export_dot(const struct cairn_tally *tally, const struct cairn_export_options *options,
+                     struct cairn_outlet *out);
+int cairn_export_csv(const struct cairn_tally *tally, const struct cairn_export_options *options,
+                     struct cairn_outlet *out);
+int cairn_export_chrome(const struct cairn_tally *tally, const struct cairn_export_options *options,
+                        struct cairn_outlet *out);
+int cairn_export_perfetto(const struct cairn_tally *tally,
+                          const struct cairn_export_options *options, struct cairn_outlet *out);
+int cairn_export_firefox(const struct cairn_tally *tally,
+                         const struct cairn_export_options *options, struct cairn_outlet *out);
+int cairn_export_cpuprofile(const struct cairn_tally *tally,
+                            const struct cairn_export_options *options, struct cairn_outlet *out);
 
 #endif

@@ -109,10 +109,28 @@ void cairn_json_u64(struct cairn_json *json, uint64_t value)
         cairn_buf_printf(json->out, "%" PRIu64, value);
 }
 
+void cairn_json_i64(struct cairn_json *json, int64_t value)
+{
+    if (begin_value(json))
+        cairn_buf_printf(json->out, "%" PRId64, value);
+}
+
 void cairn_json_seconds(struct cairn_json *json, uint64_t ns)
 {
     if (begin_value(json))
         cairn_buf_printf(json->out, "%" PRIu64 ".%09" PRIu64, ns / 1000000000u, ns % 1000000000u);
+}
+
+void cairn_json_millis(struct cairn_json *json, uint64_t ns)
+{
+    if (begin_value(json))
+        cairn_buf_printf(json->out, "%" PRIu64 ".%06" PRIu64, ns / 1000000u, ns % 1000000u);
+}
+
+void cairn_json_micros(struct cairn_json *json, uint64_t ns)
+{
+    if (begin_value(json))
+        cairn_buf_printf(json->out, "%" PRIu64 ".%03" PRIu64, ns / 1000u, ns % 1000u);
 }
 
 void cairn_json_number(struct cairn_json *json, double value)

@@ -39,7 +39,10 @@ void cairn_json_key(struct cairn_json *json, struct cairn_span key);
 
 void cairn_json_text(struct cairn_json *json, struct cairn_span text);
 void cairn_json_u64(struct cairn_json *json, uint64_t value);
+void cairn_json_i64(struct cairn_json *json, int64_t value);
 void cairn_json_seconds(struct cairn_json *json, uint64_t ns); /* exact, as decimal */
+void cairn_json_millis(struct cairn_json *json, uint64_t ns);
+void cairn_json_micros(struct cairn_json *json, uint64_t ns);
 void cairn_json_number(struct cairn_json *json, double value); /* null when not finite */
 void cairn_json_bool(struct cairn_json *json, bool value);
 void cairn_json_null(struct cairn_json *json);

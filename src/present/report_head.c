@@ -227,7 +227,7 @@ static void put_times(struct cairn_report *report)
         cairn_page_item(page, "  ", cairn_buf_span(&text));
     }
     if (facts->peak_bytes != CAIRN_FACT_NONE) {
-        cairn_buf_clear(&text);
+        cairn_page_drop(page, &text);
         cairn_buf_add_str(&text, "peak ");
         cairn_text_size(&text, facts->peak_bytes);
         cairn_page_item(page, "  ", cairn_buf_span(&text));
@@ -246,20 +246,21 @@ static void put_phases(struct cairn_report *report)
     cairn_buf_init(&text, TEXT_MAX_BYTES);
     cairn_page_label(&report->page, "phase");
     for (int phase = 0; phase < CAIRN_PHASE_COUNT; phase++) {
-        cairn_buf_clear(&text);
         cairn_buf_printf(&text, "%s ", cairn_phase_name((enum cairn_phase)phase));
         cairn_report_share(&text, facts->busy_phase[phase].value_ns, facts->busy.value_ns);
         cairn_page_item(&report->page, " | ", cairn_buf_span(&text));
+        cairn_page_drop(&report->page, &text);
     }
     cairn_page_end(&report->page);
-    cairn_page_drop(&report->page, &text);
 }
 
 void cairn_report_bar(struct cairn_page *page, const uint64_t *state_ns, unsigned columns)
 {
     /* Texture as well as hue: full block, dark, medium and light shade, dot, question mark. */
     static const char *const textures[CAIRN_STATE_COUNT] = {
-        "\xe2\x96\x88", "\xe2\x96\x93", "\xe2\x96\x92", "\xe2\x96\x91", "\xc2\xb7", "?",
+        [CAIRN_STATE_RUNNING] = "\xe2\x96\x88",  [CAIRN_STATE_GIL_WAIT] = "\xe2\x96\x93",
+        [CAIRN_STATE_RUNNABLE] = "\xe2\x96\x92", [CAIRN_STATE_BLOCKED] = "\xe2\x96\x91",
+        [CAIRN_STATE_STOPPED] = "\xc2\xb7",      [CAIRN_STATE_UNKNOWN] = "?",
     };
     uint64_t sum_ns = 0, before_ns = 0;
     unsigned start = page->column, drawn = 0;

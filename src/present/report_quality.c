@@ -73,7 +73,7 @@ static void put_cost(struct cairn_report *report, const struct cairn_quality *qu
     cairn_report_share(&text, quality->own_cpu_ns, time_ns);
     cairn_buf_add_str(&text, " of a core");
     cairn_page_item(&report->page, ", ", cairn_buf_span(&text));
-    cairn_buf_clear(&text);
+    cairn_page_drop(&report->page, &text);
     cairn_text_size(&text, quality->bytes);
     cairn_buf_add_str(&text, " on disk");
     cairn_page_item(&report->page, ", ", cairn_buf_span(&text));
@@ -126,26 +126,6 @@ void cairn_report_quality(struct cairn_report *report)
                                        "one that lived briefly may be missing"));
 }
 
-/* A word of a shell command: quoted when it is not plain. */
-static void add_word(struct cairn_buf *out, struct cairn_span word)
-{
-    static const char plain[] =
-        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:";
-    bool is_plain = word.size_bytes > 0;
-
-    for (size_t i = 0; i < word.size_bytes && is_plain; i++)
-        is_plain = word.data[i] && strchr(plain, word.data[i]);
-    if (!is_plain)
-        cairn_buf_u8(out, '\'');
-    for (size_t i = 0; i < word.size_bytes; i++) {
-        if (word.data[i] == '\'')
-            cairn_buf_add_str(out, "'\\'");
-        cairn_buf_u8(out, word.data[i]);
-    }
-    if (!is_plain)
-        cairn_buf_u8(out, '\'');
-}
-
 static void put_command(struct cairn_report *report, const char *command, struct cairn_span word)
 {
     struct cairn_buf text;
@@ -154,11 +134,11 @@ static void put_command(struct cairn_report *report, const char *command, struct
     cairn_buf_add_str(&text, command);
     if (word.size_bytes > 0) {
         cairn_buf_u8(&text, ' ');
-        add_word(&text, word);
+        cairn_escape_shell(&text, word);
     }
     if (report->options->file) {
-        cairn_buf_u8(&text, ' ');
-        add_word(&text, cairn_span_of(report->options->file));
+        cairn_buf_add_str(&text, report->options->file[0] == '-' ? " ./" : " ");
+        cairn_escape_shell(&text, cairn_span_of(report->options->file));
     }
     cairn_page_item(&report->page, "   ", cairn_buf_span(&text));
     cairn_page_drop(&report->page, &text);

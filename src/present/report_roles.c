@@ -64,7 +64,7 @@ static void put_function(struct cairn_report *report, const struct cairn_role_ro
         cairn_buf_init(&text, TEXT_MAX_BYTES);
         cairn_report_share(&text, row->function_ns, row->base_ns);
         cairn_page_printf(page, "%s ", cairn_buf_cstr(&text));
-        cairn_buf_clear(&text);
+        cairn_page_drop(page, &text);
         cairn_buf_add(&text, function->qualname.data, function->qualname.size_bytes);
         if (function->module.size_bytes) {
             cairn_buf_add_str(&text, " (");

@@ -13,7 +13,9 @@
 #define OVERVIEW_TASKS 6
 #define VIEW_ROWS 25
 #define EDGE_ROWS 12
-#define TOP_WORTH 0.05 /* of the program: below, no function is worth a sentence */
+#define WORDS_MAX_BYTES ((size_t)1 << 20)
+#define WORDS_COLUMNS 1000000 /* more than any line has */
+#define TOP_WORTH 0.05        /* of the program: below, no function is worth a sentence */
 
 void cairn_report_options_init(struct cairn_report_options *options)
 {
@@ -108,7 +110,9 @@ static int put_tracks(struct cairn_report *report, struct cairn_err *err)
 static int put_view(struct cairn_report *report, struct cairn_err *err)
 {
     static const char *const titles[CAIRN_BY_COUNT] = {
-        ", by function", ", by line", ", by module", ", by thread", ", by process", ", by state",
+        [CAIRN_BY_FUNCTION] = ", by function", [CAIRN_BY_LINE] = ", by line",
+        [CAIRN_BY_MODULE] = ", by module",     [CAIRN_BY_THREAD] = ", by thread",
+        [CAIRN_BY_PROCESS] = ", by process",   [CAIRN_BY_STATE] = ", by state",
     };
     enum cairn_by by = (enum cairn_by)report->options->by;
     bool places = by == CAIRN_BY_FUNCTION || by == CAIRN_BY_LINE;
@@ -182,15 +186,24 @@ static int put_body(struct cairn_report *report, const struct cairn_rows *functi
     return put_tasks(report, OVERVIEW_TASKS, err);
 }
 
+/* The functions, and of them the one that the head names. */
+static int rank(struct cairn_report *report, struct cairn_rows *ret_functions,
+                struct cairn_err *err)
+{
+    *ret_functions = (struct cairn_rows){0};
+    if (report->tally->known)
+        CAIRN_TRY(make_rows(report, CAIRN_BY_FUNCTION, program_only(report), ret_functions, err));
+    report->top = find_top(ret_functions);
+    report->top_base_ns = ret_functions->base.value_ns;
+    return 0;
+}
+
 static int put_all(struct cairn_report *report, struct cairn_err *err)
 {
-    struct cairn_rows functions = {0};
+    struct cairn_rows functions;
     int code = 0;
 
-    if (report->tally->known)
-        CAIRN_TRY(make_rows(report, CAIRN_BY_FUNCTION, program_only(report), &functions, err));
-    report->top = find_top(&functions);
-    report->top_base_ns = functions.base.value_ns;
+    CAIRN_TRY(rank(report, &functions, err));
     cairn_report_head(report);
     cairn_report_run(report);
     cairn_report_beside(report, OVERVIEW_WAITS);
@@ -220,4 +233,42 @@ int cairn_report_text(const struct cairn_tally *tally, const struct cairn_report
     cairn_page_init(&report.page, &out->buf, options->width, options->colour);
     code = put_all(&report, err);
     return code < 0 ? code : cairn_outlet_drain(out);
+}
+
+int cairn_report_words_make(const struct cairn_tally *tally, struct cairn_report_words *ret_words,
+                            struct cairn_err *err)
+{
+    struct cairn_report_options options = {.by = -1, .width = WORDS_COLUMNS};
+    struct cairn_report report = {.tally = tally, .options = &options};
+    struct cairn_rows functions;
+    int code;
+
+    cairn_buf_init(&ret_words->head, WORDS_MAX_BYTES);
+    cairn_buf_init(&ret_words->quality, WORDS_MAX_BYTES);
+    cairn_buf_init(&ret_words->no_table, WORDS_MAX_BYTES);
+    code = cairn_facts_make(tally, &report.facts);
+    if (code < 0)
+        return cairn_err_set(err, code, 0, "report", "cannot report: %s", cairn_err_sentence(code));
+    CAIRN_TRY(rank(&report, &functions, err));
+    cairn_page_init(&report.page, &ret_words->head, WORDS_COLUMNS, false);
+    cairn_report_head(&report);
+    cairn_page_init(&report.page, &ret_words->quality, WORDS_COLUMNS, false);
+    cairn_report_quality(&report);
+    cairn_page_init(&report.page, &ret_words->no_table, WORDS_COLUMNS, false);
+    if (tally->known && tally->cell_count == 0)
+        cairn_report_nothing(&report);
+    else if (tally->known && !functions.rankable)
+        cairn_report_too_few(&report, &functions);
+    cairn_rows_release(&functions);
+    code = ret_words->head.code      ? ret_words->head.code
+           : ret_words->quality.code ? ret_words->quality.code
+                                     : ret_words->no_table.code;
+    return code < 0 ? cairn_err_set(err, code, 0, "report", "cannot report") : 0;
+}
+
+void cairn_report_words_release(struct cairn_report_words *words)
+{
+    cairn_buf_release(&words->head);
+    cairn_buf_release(&words->quality);
+    cairn_buf_release(&words->no_table);
 }

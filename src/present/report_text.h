@@ -30,4 +30,17 @@ void cairn_report_options_init(struct cairn_report_options *options); /* overvie
 int cairn_report_text(const struct cairn_tally *tally, const struct cairn_report_options *options,
                       struct cairn_outlet *out, struct cairn_err *err);
 
+/* The sentences of a report without its tables, for a page that shows those in its own way. Each
+ * line is whole, however long. */
+struct cairn_report_words {
+    struct cairn_buf head;     /* where the time went */
+    struct cairn_buf quality;  /* how far the numbers can be trusted */
+    struct cairn_buf no_table; /* why there is nothing to rank; empty where there is */
+};
+
+/* 0, or a negative code with `err` filled (NULL allowed); release the words in both cases. */
+int cairn_report_words_make(const struct cairn_tally *tally, struct cairn_report_words *ret_words,
+                            struct cairn_err *err);
+void cairn_report_words_release(struct cairn_report_words *words);
+
 #endif

@@ -82,7 +82,8 @@ static void load(struct cairn_source *source, struct cairn_span file)
     read_believed(source, path);
 }
 
-static struct cairn_span line_of(const struct cairn_source *source, uint32_t line)
+/* The line without its end; empty when there are not so many. */
+static struct cairn_span whole_line(const struct cairn_source *source, uint32_t line)
 {
     const uint8_t *at = source->text.data, *end = at + source->text.size_bytes, *newline;
 
@@ -97,11 +98,20 @@ static struct cairn_span line_of(const struct cairn_source *source, uint32_t lin
     newline = memchr(at, '\n', (size_t)(end - at));
     if (newline)
         end = newline;
-    while (at < end && isspace(*at))
-        at++;
     while (at < end && isspace(end[-1]))
         end--;
     return (struct cairn_span){at, (size_t)(end - at)};
+}
+
+static struct cairn_span line_of(const struct cairn_source *source, uint32_t line)
+{
+    struct cairn_span text = whole_line(source, line);
+
+    while (text.size_bytes > 0 && isspace(*text.data)) {
+        text.data++;
+        text.size_bytes--;
+    }
+    return text;
 }
 
 /* The function begins with its name, or with a decorator; names like <module> stand nowhere. */
@@ -125,4 +135,14 @@ struct cairn_span cairn_source_line(struct cairn_source *source, struct cairn_sp
     if (source->text.size_bytes == 0 || !is_defined(source, name, first_line))
         return (struct cairn_span){NULL, 0};
     return line_of(source, line);
+}
+
+struct cairn_span cairn_source_whole_line(struct cairn_source *source, struct cairn_span file,
+                                          struct cairn_span name, uint32_t first_line,
+                                          uint32_t line)
+{
+    load(source, file);
+    if (source->text.size_bytes == 0 || !is_defined(source, name, first_line))
+        return (struct cairn_span){NULL, 0};
+    return whole_line(source, line);
 }

@@ -26,4 +26,9 @@ void cairn_source_release(struct cairn_source *source);
 struct cairn_span cairn_source_line(struct cairn_source *source, struct cairn_span file,
                                     struct cairn_span name, uint32_t first_line, uint32_t line);
 
+/* The same with the blanks before it. */
+struct cairn_span cairn_source_whole_line(struct cairn_source *source, struct cairn_span file,
+                                          struct cairn_span name, uint32_t first_line,
+                                          uint32_t line);
+
 #endif

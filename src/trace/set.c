@@ -242,6 +242,11 @@ struct cairn_reader *cairn_set_reader(struct cairn_set *set, size_t index)
     return index < set->members.count ? set->members.items[index].reader : NULL;
 }
 
+uint64_t cairn_set_sequence(const struct cairn_set *set, size_t index)
+{
+    return set->members.items[index].sequence;
+}
+
 uint64_t cairn_set_missing(const struct cairn_set *set)
 {
     return set->missing;

@@ -21,6 +21,9 @@ void cairn_set_free(struct cairn_set *set); /* NULL ok */
 size_t cairn_set_count(const struct cairn_set *set);
 struct cairn_reader *cairn_set_reader(struct cairn_set *set, size_t index);
 
+/* Its number in the set: 0 for PATH, n for PATH.n. */
+uint64_t cairn_set_sequence(const struct cairn_set *set, size_t index);
+
 /* Files of the set that are not there or not readable, as far as the others tell. */
 uint64_t cairn_set_missing(const struct cairn_set *set);
 

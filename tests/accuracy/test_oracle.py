@@ -11,7 +11,7 @@ from collections import Counter
 import pytest
 
 import harness
-from test_accuracy import FALSE_ALARM, upper_tail
+from limits import FALSE_ALARM, upper_tail
 
 FULL = os.environ.get("CAIRN_FULL")
 TICKS, STOPS, SECONDS = 2000, 10_000 if FULL else 1000, 120

@@ -9,14 +9,10 @@ from collections import Counter
 import pytest
 
 from harness import time_in
-from test_accuracy import FALSE_ALARM, draws_of, may_be, rows_of, upper_tail
+from limits import FALSE_ALARM, may_be, upper_tail
+from test_accuracy import WIDER, draws_of, rows_of
 
 SECONDS = 3.0
-
-
-# Of a normal distribution: how many times wider than at 95 % an interval must be that is left once in
-# ten million times. The 1/10 is for what is no chance: the program's own looks at the clock.
-WIDER = 5.4 / 1.96 + 0.1
 
 
 def check(row, truth, *told, slack=0.0):
@@ -109,18 +105,15 @@ def test_twins_are_on_the_diagonal(cairn, interpreter, share):
     reason="not solved, see docs/accuracy.md: 2 to 9 % too much on a quiet machine; in make test-full",
 )
 def test_threads_that_live_one_millisecond(cairn, interpreter):
-    """Their time is there; their processor time is not exact, as that of others is."""
+    """Their time is there, met or not; for their processor time there is a test of its own."""
     file, ended = cairn.record(interpreter, "brief.py", SECONDS)
     facts, script = ended.last_json(), interpreter.path("brief.py")
     report = cairn.report(file, "--by", "thread", "--limit", "1000000", "--idle")
-    # As the kernel says when the program is over.
-    all_cpu_s = report["recording"]["user_s"] + report["recording"]["sys_s"]
     met = sum(row["name"] != "MainThread" for row in report["rows"])
     lived_s = time_in(cairn.collapsed(file), "brief_life", script) / 1e6
-    cpu_s = sum(cairn.collapsed(file, "--metric", "cpu").values()) / 1e6
     print(
         f"\n{interpreter.label} brief: {met} of {facts['threads']} met, {lived_s:.3f} of "
-        f"{facts['lived_s']:.3f} s wall, {cpu_s:.3f} of {all_cpu_s:.3f} s cpu"
+        f"{facts['lived_s']:.3f} s wall"
     )
     assert 0 < met <= facts["threads"] + 1
     quality = report["quality"]
@@ -130,9 +123,6 @@ def test_threads_that_live_one_millisecond(cairn, interpreter):
         assert may_be(int(n), truth, seen), (n, truth, seen)
     else:  # their threads are found a look later: some of each life is over by then
         assert 0.5 * truth < seen < 1.05 * truth + 0.05, (truth, seen)
-    # The kernel forgets a thread that is over, and what it did since it was last asked; what the
-    # first look charges it with is too much at times. docs/accuracy.md says by how much.
-    assert 0.5 * all_cpu_s < cpu_s < all_cpu_s + 0.5 * facts["wall_s"]
 
 
 WINDOWS, WINDOW_S, SHARE = 300, 0.05, 0.3

@@ -6,7 +6,8 @@ import pytest
 
 import harness
 from harness import time_in
-from test_accuracy import KHZ_SECONDS, may_be
+from limits import may_be
+from test_accuracy import KHZ_SECONDS
 
 
 @pytest.fixture(scope="module")

@@ -2,6 +2,7 @@
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 
@@ -10,7 +11,8 @@ import pytest
 import harness
 from harness import execute
 
-COMMANDS = ["run", "attach", "dump", "report", "export", "doctor", "help", "completions", "man"]
+COMMANDS = ["run", "attach", "dump", "report", "html", "export", "diff", "merge", "pstats", "doctor",
+            "help", "completions", "man"]
 
 
 def ticks_of(cairn, python, folder, *options, **env):
@@ -151,6 +153,65 @@ def test_exports_are_never_written_over_by_chance(cairn, busy_recording, folder)
     assert ended.status != 0 and (folder / "out").read_text() == "precious"
     cairn("export", "-f", "collapsed", "-o", "out", "--force", file).expect()
     assert (folder / "out").read_bytes() == cairn("export", "-f", "collapsed", file).expect().out
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_an_export_does_not_write_over_what_it_reads(cairn, busy_recording, folder, named):
+    recording = folder / ".cairn" / "x.cairn"
+    recording.parent.mkdir()
+    whole = busy_recording[0].read_bytes()
+    recording.write_bytes(whole)
+    os.link(recording, folder / "out")  # the same file by another name
+    words = ["export", "-f", "collapsed", "-o", "out", "--force", *([recording] if named else [])]
+    ended = cairn(*words).expect(harness.CAIRN_FAILED)
+    (line, _) = ended.talk.splitlines()
+    assert "out is the recording" in line
+    assert recording.read_bytes() == whole
+
+
+def test_a_dash_is_stdout_for_an_export(cairn, busy_recording, folder):
+    words = ["export", "-f", "collapsed", busy_recording[0]]
+    assert cairn(*words, "-o", "-").expect().out == cairn(*words).expect().out
+    assert not list(folder.iterdir())
+
+
+PRINTING = [
+    [], ["--version"], ["--help"], ["help"], ["help", "run"], ["report", "--help"], ["doctor"],
+    ["doctor", "--json"], ["completions", "bash"], ["man"], ["man", "run"],
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("words", PRINTING, ids=" ".join)
+def test_a_reader_that_goes_away_is_a_quiet_end(cairn, words):
+    read_end, write_end = os.pipe()
+    os.close(read_end)
+    with open(write_end, "wb") as pipe:
+        ended = cairn(*words, stdout=pipe)
+    assert ended.expect(0).talk == ""
+
+
+@pytest.mark.parametrize("words", PRINTING, ids=" ".join)
+def test_what_cannot_be_printed_is_said(cairn, words):
+    with open("/dev/full", "wb") as full:
+        ended = cairn(*words, stdout=full).expect(harness.CAIRN_FAILED)
+    assert ended.talk == "cairn: cannot write stdout: No space left on device\n"
+
+
+def test_no_folder_for_a_recording_is_not_a_program_that_is_not_found(cairn, python, folder):
+    (folder / ".cairn").write_text("a file, so that it cannot be the folder")
+    ended = cairn("run", "--", *python.command("exits.py", 0), env={"TMPDIR": "/nowhere"})
+    assert "/nowhere" in ended.expect(harness.CAIRN_FAILED).talk and "-o FILE" in ended.talk
+    assert ended.out == b"", "it was known before the program began"
+
+
+def test_next_commands_take_a_name_that_looks_like_an_option(cairn, busy_recording, folder):
+    (folder / "-x.cairn").write_bytes(busy_recording[0].read_bytes())
+    told = cairn("report", "--", "-x.cairn").expect().text
+    command = next(line for line in told.splitlines() if "flamegraph" in line).strip()
+    words = shlex.split(command)
+    assert words[0] == "cairn" and words[-1].endswith("-x.cairn")
+    cairn(*words[1:]).expect()
+    assert (folder / "flame.svg").read_text().startswith("<?xml")
 
 
 def test_a_full_disk_is_one_sentence(cairn, busy_recording):

@@ -56,6 +56,11 @@ class Place:
         shutil.copy(cairn.binary, folder / "bin" / "cairn")
         shutil.copytree(ROOT / "examples", folder / "examples")
         shutil.copytree(ROOT / "python", folder / "build" / "python")
+        # The old tools, as `make install` lays them beside the command.
+        shutil.copytree(
+            harness.built_package(), folder / "share" / "cairn" / "python",
+            ignore=shutil.ignore_patterns("*.p", "__pycache__"),
+        )  # fmt: skip
         shutil.copytree(harness.TARGETS, folder / "targets")
         self.env = cairn.environment(PATH=f"{folder / 'bin'}:{path}")
         self.worker = harness.spawn([*prefix, interpreter, folder / "targets" / "worker.py"])
@@ -151,8 +156,10 @@ EXAMPLES = {  # what the examples of the manual name, in a folder of its own
 def test_examples_of_the_manual_run(place):
     for name, text in EXAMPLES.items():
         (place.folder / name).write_text(text)
+    place.run("cairn run --report none -o before.cairn examples/gil.py; cp before.cairn after.cairn")
     ran = 0
-    commands = ["run", "attach", "dump", "report", "export", "doctor", "help", "completions", "man"]
+    commands = ["run", "attach", "dump", "report", "html", "export", "diff", "merge", "pstats"]
+    commands += ["doctor", "help", "completions", "man"]
     for command in commands:
         text = place.run(f"cairn help {command}").text
         for line in text.split("\nExamples\n")[1].splitlines():
@@ -162,7 +169,7 @@ def test_examples_of_the_manual_run(place):
                 line = "cairn run --report none examples/gil.py; cairn report --of count_down"
             place.run(line)
             ran += 1
-    assert ran >= 14
+    assert ran >= 19
 
 
 THREATS = rows((ROOT / "SECURITY.md").read_text(), "Threat")

@@ -12,7 +12,7 @@ from harness import time_in
 pytestmark = pytest.mark.alone
 
 WHERE = """import json, sysconfig
-names = "INCLUDEPY LIBDIR INSTSONAME LIBPL LIBRARY LDVERSION MULTIARCH".split()
+names = "INCLUDEPY LIBDIR INSTSONAME LIBPL LIBRARY LDVERSION MULTIARCH prefix".split()
 print(json.dumps({name: sysconfig.get_config_var(name) for name in names}))"""
 # What Debian's static library leaves to the program that it is linked into.
 OUTSIDE = ["-lm", "-ldl", "-lz", "-lexpat", "-lutil"]
@@ -105,6 +105,32 @@ def test_started_late_ended_and_started_again(cairn, interpreter, shared):
     assert report["quality"]["torn_share"] < 0.01
     outside = time_in(cairn.collapsed(file), "[not python]") / 1e6
     assert outside > 2 * 2 * 0.65, "what C did, and the main thread, is not Python's"
+
+
+def test_a_library_that_is_loaded_late(cairn, interpreter, folder):
+    """The program is not linked to it, and brings no symbol of it."""
+    paths = where(interpreter)
+    library = f"{paths['LIBDIR']}/{paths['INSTSONAME']}"
+    if not library.endswith(".so.1.0") or not Path(interpreter.chroot + library).exists():
+        pytest.skip(f"{interpreter.label} has no shared library")
+    program = folder / "loads"
+    build = ["cc", "-O1", "-o", program, harness.TARGETS / "loads.c", "-ldl"]
+    subprocess.run(build, check=True, timeout=60)
+    # Without PYTHONHOME it would look for its modules beside the program.
+    argv = command(interpreter, program, f"900 {library}", "busy.py", 1)
+    file, ended = record(cairn, ["env", f"PYTHONHOME={paths['prefix']}", *argv])
+    check_functions(cairn, file, interpreter.path("busy.py"), spent(ended), ended.taken_s)
+
+
+def test_attach_before_it_starts(cairn, interpreter, shared, folder):
+    process = harness.spawn(command(interpreter, shared, "late 60000", "busy.py", 0.4))
+    try:
+        ended = cairn("attach", "--for", "500ms", process.pid).expect(harness.NOT_SUPPORTED)
+    finally:
+        harness.end_group(process)
+        harness.finish(process)
+    assert "runs no Python" in ended.talk and "not initialised" in ended.talk
+    assert not list(folder.rglob("*.cairn"))
 
 
 def test_attach_and_dump(cairn, interpreter, shared, folder):

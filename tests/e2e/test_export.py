@@ -1,7 +1,5 @@
 """`cairn export`: every format opens, and its sum is the model's."""
 import json
-import shutil
-import tarfile
 import xml.etree.ElementTree as ElementTree
 
 import fastjsonschema
@@ -56,6 +54,12 @@ def test_collapsed_is_the_same_every_time_and_to_a_file(cairn, recording, folder
     assert cairn("export", "-f", "collapsed", recording[0]).expect().out == first
     ended = cairn("export", "-f", "collapsed", "-o", "out.txt", recording[0]).expect()
     assert ended.out == b"" and (folder / "out.txt").read_bytes() == first
+
+
+def test_a_dash_is_stdout(cairn, recording, folder):
+    plain = cairn("export", "-f", "collapsed", recording[0]).expect().out
+    assert plain and cairn("export", "-f", "collapsed", "-o", "-", recording[0]).expect().out == plain
+    assert not (folder / "-").exists()
 
 
 def pprof_of(cairn, file, *options):
@@ -128,19 +132,9 @@ SPEEDSCOPE = "1.25.0"
 
 @pytest.fixture(scope="session")
 def speedscope_schema():
-    """The schema in the npm package of the viewer itself, fetched once into build/."""
-    if not shutil.which("npm"):
-        pytest.skip("npm is not installed, and the schema of speedscope is in its npm package")
-    place = harness.ROOT / "build" / "npm"
-    archive = place / f"speedscope-{SPEEDSCOPE}.tgz"
-    place.mkdir(parents=True, exist_ok=True)
-    if not archive.exists():
-        pack = ["npm", "pack", "--silent", f"speedscope@{SPEEDSCOPE}"]
-        if harness.execute(pack, cwd=place).status != 0:
-            pytest.skip(f"npm could not fetch speedscope@{SPEEDSCOPE}")
-    with tarfile.open(archive) as package:
-        member = package.extractfile("package/dist/release/file-format-schema.json")
-        return json.load(member)
+    """The schema in the npm package of the viewer itself."""
+    package = harness.npm_package("speedscope", SPEEDSCOPE)
+    return json.loads((package / "dist" / "release" / "file-format-schema.json").read_text())
 
 
 def test_speedscope_holds_to_its_schema(cairn, recording, speedscope_schema):
@@ -175,7 +169,8 @@ def test_hard_names_survive_every_format(cairn, python):
     frames = {(frame["name"], frame.get("file")) for frame in document["shared"]["frames"]}
     assert {(name, facts["file"]) for name in facts["functions"]} <= frames
     names = {name for functions in pprof_of(cairn, file).functions.values() for name in functions}
-    assert set(facts["functions"]) <= names
+    shown = {name.replace("\0", "\\x00") for name in facts["functions"]}
+    assert shown <= names, "protobuf has no room for NUL"
     svg = cairn("export", "-f", "flamegraph", file).expect().out
     texts = "\n".join(ElementTree.fromstring(svg).itertext())
     assert 'quote"<tag>&amp;' in texts and "größe_λ" in texts
@@ -201,3 +196,10 @@ def test_a_full_disk_is_one_clear_answer(cairn, recording):
     with open("/dev/full", "wb") as full:
         ended = cairn("export", "-f", "collapsed", recording[0], stdout=full)
     assert ended.status == harness.CAIRN_FAILED and "space" in ended.talk
+
+
+def test_without_a_format_all_are_listed(cairn):
+    told = cairn("export").expect(122).err.decode()
+    listed = [line.split()[0] for line in told.splitlines()[1:]]
+    known = cairn("help", "export").text.split("what to write: ")[1].split("There is")[0]
+    assert sorted(listed) == sorted(known.replace(",", " ").split())

@@ -76,6 +76,12 @@ def test_doctor(cairn, python, worker):
     check(cairn("doctor", "--json", target.pid).expect().json(), "doctor")
 
 
+def test_diff(cairn, recording):
+    document = cairn("diff", "--json", recording, recording).expect().json()
+    assert document["rows"] and document["schema"] == 1
+    check(document, "diff")
+
+
 def test_dump(cairn, python, worker):
     target = worker(python)
     check(cairn("dump", "--json", target.pid).expect().json(), "dump")

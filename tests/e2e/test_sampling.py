@@ -82,7 +82,7 @@ def test_deep_stacks_are_whole(cairn, interpreter):
 
 
 def test_hard_names(cairn, interpreter):
-    file, ended = cairn.record(interpreter, "names.py", 1.5)
+    file, ended = cairn.record(interpreter, "names.py", 2.7)
     facts = ended.last_json()
     text = cairn("export", "-f", "collapsed", "--threads", file).expect().text
     assert all(ord(c) >= 32 or c == "\n" for c in text)

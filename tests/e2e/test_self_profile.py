@@ -239,6 +239,9 @@ def test_the_handshake_by_hand(cairn, folder, python, worker, end):
     """As any program may do it, by two pipes."""
     target = worker(python)
     attached = cairn.spawn("attach", "--handshake", "--report", "none", "-o", "x.cairn", target.pid)
+    call = Path(f"/proc/{attached.pid}/syscall")
+    while not call.read_text().startswith("0 0x0 "):  # read() of stdin
+        assert attached.poll() is None
     assert not (folder / "x.cairn").exists(), "it waits to be let in"
     attached.stdin.write(b"go\n")
     assert read_line(attached) == "sampling x.cairn"

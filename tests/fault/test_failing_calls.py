@@ -4,6 +4,7 @@ ends in time and says one thing, what it left opens, and what it looked at does 
 CAIRN_FULL=1 tries every error of each call, where one a place is tried otherwise.
 """
 import os
+from pathlib import Path
 
 import pytest
 
@@ -125,6 +126,32 @@ def test_single_reads_of_memory(cairn, ends):
         assert harness.finish(process).expect(0).last_json()
     finally:
         harness.end_group(process)
+
+
+@pytest.mark.parametrize("old_or_new", ENDS, ids=lambda i: i.label)
+def test_single_reads_of_a_mapped_file(cairn, worker, old_or_new):
+    """A read of Python's own file fails once: that says nothing of the file, which is read again."""
+    target = worker(old_or_new)
+    judge = Judge(cairn)
+    words = [line.split() for line in Path(f"/proc/{target.pid}/maps").read_text().splitlines()]
+    files = sorted({w[5] for w in words if len(w) == 6 and "python3" in Path(w[5]).name})
+    command = [judge.cairn.binary, "attach", "--for", "300ms", "--force", "-o", judge.file]
+
+    def run(file, option):
+        options = ["-P", file, "-e", option]
+        return strace.traced(
+            cairn.folder, options, [*command, target.pid], **cairn.options({})
+        )  # fmt: skip
+
+    for file in files:
+        run(file, "trace=pread64").expect()
+        count = len((cairn.folder / "calls").read_text().splitlines())
+        for at in sorted({1 + count * k // READS for k in range(READS)}):
+            ended = run(file, f"inject=pread64:error=EIO:when={at}")
+            assert ended.status == 0, (file, at, ended.talk)
+            judge.tried += 1
+    assert judge.tried > 5, "hardly anything was let fail"
+    target.check_answer()
 
 
 def test_run(cairn, python):

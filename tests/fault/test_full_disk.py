@@ -1,6 +1,7 @@
 """The disk is full, or a limit reached, at every write: it is told, the program goes on to its own
 end, and what was written until then opens."""
 import os
+import re
 import stat
 
 import pytest
@@ -52,9 +53,20 @@ def judge(cairn, ended, file):
     told = [line for line in told if line.startswith("cairn: ")]
     assert len(told) == 1 and str(file) in told[0], ended.talk
     assert ended.out == b"own\n", "the program's own"
+    assert "-o FILE" in ended.talk or "--rotate SIZE" in ended.talk, "what to do"
     if not file.exists():
+        assert "Nothing was recorded." in ended.talk
         return False
-    return cairn.report(file)["quality"]["samples"] > 0
+    document = cairn.report(file)
+    (kept,) = re.findall(r"The first ([\d.]+ \w+) are recorded.", ended.talk)
+    held_s = time_of(kept) - document["recording"]["wall_s"]
+    assert abs(held_s) < 0.1 + ended.taken_s, (kept, document["recording"])
+    return document["quality"]["samples"] > 0
+
+
+def time_of(text):
+    number, unit = text.split()
+    return float(number) * {"s": 1, "ms": 1e-3, "us": 1e-6}[unit]
 
 
 def whole_size(cairn, python):
@@ -93,6 +105,20 @@ def test_a_disk_of_every_size(cairn, python, small_disk):
         assert "No space left" in ended.talk
         answers.add(judge(cairn, ended, file))
     assert answers == {True, False}, "some disks hold something, and a full one holds nothing"
+
+
+@pytest.mark.parametrize(
+    "free, told", [(0, "there is no profile of it"), (8, "the profile ends before that")]
+)
+def test_a_program_that_fails_beside_a_full_disk(cairn, python, small_disk, free, told):
+    place = small_disk(f"size={4 * (free + 1)}k")
+    (place / "fill").write_bytes(bytes(4096))
+    command = program(python)
+    command[3] += "sys.exit(3)"
+    ended = cairn("run", *FAST, "-o", place / "x.cairn", "--", *command).expect(3)
+    assert f"exit status 3; {told}" in ended.talk
+    said = [line for line in ended.talk.splitlines() if line.startswith("cairn: ")]
+    assert len(said) == 2, "that it failed, and why there is not more"
 
 
 def test_no_room_for_the_next_file_of_a_set(cairn, python, small_disk):

@@ -1,6 +1,7 @@
 """Bad input: one clear answer, the right status, and nothing left behind."""
 import os
 import signal
+from pathlib import Path
 
 import pytest
 
@@ -21,8 +22,7 @@ def one_clear_answer(ended):
 
 @pytest.mark.parametrize("command", ["attach", "dump"])
 def test_no_such_pid(cairn, folder, command, free_pid):
-    ended = cairn(command, free_pid)
-    assert ended.status in (harness.CAIRN_FAILED, harness.NOT_FOUND)
+    ended = cairn(command, free_pid).expect(harness.CAIRN_FAILED)
     assert str(free_pid) in one_clear_answer(ended)
     assert not list(folder.rglob("*.cairn")), "no empty recording is left behind"
 
@@ -49,10 +49,56 @@ def test_not_python(cairn, folder, command):
     assert not list(folder.rglob("*.cairn"))
 
 
+@pytest.mark.parametrize("duration", ["1s", "300ms", "1ms"])
+def test_not_python_for_a_while(cairn, folder, duration):
+    """A recording that was over before Cairn would have said so is no recording either."""
+    process = harness.spawn(["sleep", "30"])
+    try:
+        ended = cairn("attach", "--for", duration, process.pid).expect(harness.NOT_SUPPORTED)
+        assert "sleep" in one_clear_answer(ended)
+        assert f"process {process.pid} runs no Python" in ended.talk
+    finally:
+        harness.end_group(process)
+        finish(process)
+    assert not list(folder.iterdir())
+
+
+def await_watching(attached, pid):
+    """Until Cairn has files of the process open: it observes it, and the signals are its own."""
+    links = Path(f"/proc/{attached.pid}/fd")
+    while not any(target_of(link).startswith(f"/proc/{pid}/") for link in links.iterdir()):
+        assert attached.poll() is None, attached.stderr.read()
+
+
+def target_of(link):
+    try:
+        return os.readlink(link)
+    except FileNotFoundError:  # closed meanwhile
+        return ""
+
+
+@pytest.mark.parametrize("how", ["interrupted", "it ends"])
+def test_not_python_and_over_early(cairn, folder, how):
+    process = harness.spawn(["cat"])
+    attached = cairn.spawn("attach", process.pid)
+    try:
+        await_watching(attached, process.pid)
+        if how == "interrupted":
+            os.kill(attached.pid, signal.SIGINT)
+        else:
+            finish(process).expect(0)
+        ended = finish(attached).expect(harness.NOT_SUPPORTED)
+        assert f"process {process.pid}" in one_clear_answer(ended) and "Python" in ended.talk
+    finally:
+        harness.end_group(process)
+        finish(process)
+    assert not list(folder.iterdir())
+
+
 def test_run_of_what_is_not_python(cairn):
-    ended = cairn("run", "--", "sh", "-c", "echo out; exit 0")
+    ended = cairn("run", "--", "sh", "-c", "echo out; exit 0").expect(0)
     assert ended.out == b"out\n"
-    assert ended.status in (0, harness.NOT_SUPPORTED) and "ython" in ended.talk
+    assert "no Python was seen in" in ended.talk
 
 
 @pytest.mark.parametrize("old", UNSUPPORTED, ids=lambda i: i.label)

@@ -3,7 +3,7 @@
     names.py [SECONDS]
 
 Prints the names as they are: `functions` are the qualified names, `file` the file name of the
-code that is busy there, `thread` the thread.
+code that is busy there, `thread` the thread, `began_s` when each function began (monotonic).
 """
 import json
 import sys
@@ -12,7 +12,8 @@ import time
 
 FILE = "odd;dir/größe λ\n<b>&\"quoted\".py"
 THREAD = "fädchen;1"
-FUNCTIONS = ["größe_λ", "semi;colon", "new\nline", "quote\"<tag>&amp;", "空"]
+FUNCTIONS = ["größe_λ", "semi;colon", "new\nline", "quote\"<tag>&amp;", "空", "=cmd|' /C x'!A0",
+             "line\u2028end\u2029", "esc\x1b[31m\0nul", "long" + 1000 * "空x"]
 SOURCE = """
 def spin(until, clock):
     while clock() < until:
@@ -35,9 +36,12 @@ def named(name):
 
 def main():
     seconds = float(sys.argv[1]) if len(sys.argv) > 1 else 1.5
+    began_s = []
     for name in FUNCTIONS:
+        began_s.append(time.monotonic())
         named(name)(time.perf_counter() + seconds / len(FUNCTIONS), time.perf_counter)
-    print(json.dumps({"functions": FUNCTIONS, "file": FILE, "thread": THREAD}))
+    print(json.dumps({"functions": FUNCTIONS, "file": FILE, "thread": THREAD,
+                      "began_s": began_s}))
 
 
 thread = threading.Thread(target=main, name=THREAD)

@@ -2,20 +2,22 @@
 
     thread_churn.py [SECONDS]
 
-Prints how many threads there were and the wall time they spent in `brief_life`, summed.
+Prints how many threads there were, the wall and processor time they spent in `brief_life`,
+summed, the processor time of their whole lives, and that of the main thread.
 """
 import json
 import sys
 import threading
 import time
 
-spent_s = []
+spent_s, cpu_s = [], []
 
 
 def brief_life():
-    start = time.perf_counter()
+    start, cpu_start = time.perf_counter(), time.thread_time()
     while time.perf_counter() - start < 0.002:
         pass
+    cpu_s.append(time.thread_time() - cpu_start)
     spent_s.append(time.perf_counter() - start)
 
 
@@ -30,7 +32,14 @@ def main():
         for thread in threads:
             thread.join()
         count += len(threads)
-    print(json.dumps({"threads": count, "brief_s": sum(spent_s)}))
+    facts = {
+        "threads": count,
+        "brief_s": sum(spent_s),
+        "brief_cpu_s": sum(cpu_s),
+        "threads_cpu_s": time.process_time() - time.thread_time(),
+        "main_cpu_s": time.thread_time(),
+    }
+    print(json.dumps(facts))
 
 
 if __name__ == "__main__":

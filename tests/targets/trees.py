@@ -5,6 +5,7 @@
     trees.py blink COUNT      children that do nothing, one after another
     trees.py idle COUNT       children that sleep for 3 s, all at once
     trees.py daemon           a daemon, forked twice, that its starter waits for
+    trees.py threads COUNT    children, each with a thread named inner-I that works
     trees.py reuse            two children in a row under one pid (needs root)
 
 Worker i of COUNT takes (i + 1) * 0.1 s of CPU time in `work`. Prints what it knows, as JSON.
@@ -15,11 +16,13 @@ import multiprocessing
 import os
 import subprocess
 import sys
+import threading
 import time
 
 STEP_S = 0.1
 BRIEF_S = 0.05
 IDLE_S = 3
+lived_s = []  # by each child of `idle`, at most
 NS_LAST_PID = "/proc/sys/kernel/ns_last_pid"
 
 
@@ -95,7 +98,24 @@ def blink(count):
 
 
 def idle(count):
-    pids = [fork_to(time.sleep, IDLE_S) for _ in range(count)]
+    births = {}
+    for _ in range(count):
+        born_s = time.monotonic()
+        births[fork_to(time.sleep, IDLE_S)] = born_s
+    for pid, born_s in births.items():
+        os.waitpid(pid, 0)
+        lived_s.append(time.monotonic() - born_s)
+    return list(births)
+
+
+def work_in_thread(number):
+    thread = threading.Thread(target=work, args=(number,), name=f"inner-{number}")
+    thread.start()
+    thread.join()
+
+
+def threads(count):
+    pids = [fork_to(work_in_thread, i) for i in range(count)]
     for pid in pids:
         os.waitpid(pid, 0)
     return pids
@@ -146,8 +166,9 @@ def main():
         pids = {"daemon": daemon, "reuse": reuse}[mode]()
     else:
         makers = {"executor": by_executor, "subprocess": by_subprocess}
-        pids = {**makers, "brief": brief, "blink": blink, "idle": idle}[mode](count)
-    print(json.dumps({"parent": os.getpid(), "children": pids}))
+        pids = {**makers, "brief": brief, "blink": blink, "idle": idle,
+                  "threads": threads}[mode](count)
+    print(json.dumps({"parent": os.getpid(), "children": pids, "lived_s": lived_s}))
 
 
 if __name__ == "__main__":

@@ -51,9 +51,11 @@ def main():
     pipe_read, pipe_write = os.pipe()
     lock = threading.Lock()
     lock.acquire()
+    # From 3.14 on the lock is a member of its object; 3.13 changed that within the minor.
+    in_object = sys.version_info >= (3, 14)
+    lock_on = "lock 0x%x" % (id(lock) + object.__basicsize__) if in_object else "lock 0x"
     with tempfile.NamedTemporaryFile(prefix="cairn-locked-") as held, open(held.name) as wanted:
         fcntl.flock(held, fcntl.LOCK_EX)
-        lock_on = "" if sys.version_info >= (3, 14) else "lock 0x"
         jobs = [
             ("sleeper", lambda: time.sleep(SECONDS), ["clock_nanosleep", "select", "pselect6"], ""),
             ("locked", lambda: lock.acquire(timeout=4 * SECONDS), ["futex"], lock_on),

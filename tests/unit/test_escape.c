@@ -74,6 +74,43 @@ static void test_utf8_is_utf8_afterwards(void **state)
     (void)state;
     ESCAPED(cairn_escape_utf8, "a;\n\"\xed\xa0\x80z",
             "a;\n\"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbdz"); /* a lone surrogate */
+    ESCAPED(cairn_escape_utf8, "cut\0here", "cut\\x00here");
+}
+
+static void test_a_spreadsheet_computes_nothing(void **state)
+{
+    (void)state;
+    ESCAPED(cairn_escape_csv, "a,\"b\";\xc3\xb6", "\"a,\"\"b\"\";\xc3\xb6\"");
+    ESCAPED(cairn_escape_csv, "=1+1", "\"'=1+1\"");
+    ESCAPED(cairn_escape_csv, "+1", "\"'+1\"");
+    ESCAPED(cairn_escape_csv, "-1", "\"'-1\"");
+    ESCAPED(cairn_escape_csv, "@f", "\"'@f\"");
+    ESCAPED(cairn_escape_csv,
+            "\xef\xbc\x9d"
+            "1",
+            "\"'\xef\xbc\x9d"
+            "1\"");
+    ESCAPED(cairn_escape_csv, "\t=1\r\n\0", "\"\\x09=1\\x0d\\x0a\\x00\"");
+    ESCAPED(cairn_escape_csv, "\xe2\x80\xa8\xe2\x80\xa9\xff", "\"\\u2028\\u2029\xef\xbf\xbd\"");
+    ESCAPED(cairn_escape_csv, "a=b", "\"a=b\"");
+}
+
+static void test_markdown_marks_nothing_up(void **state)
+{
+    (void)state;
+    ESCAPED(cairn_escape_markdown, "a/b-c 1\xc3\xb6", "a/b-c 1\xc3\xb6");
+    ESCAPED(cairn_escape_markdown, "<b>|`@x_*", "&#60;b&#62;&#124;&#96;&#64;x&#95;&#42;");
+    ESCAPED(cairn_escape_markdown, "\n\xe2\x80\xae", "&#92;x0a&#92;u202e");
+}
+
+static void test_a_shell_sees_one_word(void **state)
+{
+    (void)state;
+    ESCAPED(cairn_escape_shell, "./a-b_c.py:1,2=3+4%@", "./a-b_c.py:1,2=3+4%@");
+    ESCAPED(cairn_escape_shell, "", "''");
+    ESCAPED(cairn_escape_shell, "two words", "'two words'");
+    ESCAPED(cairn_escape_shell, "it's $HOME `x` \\ \xff", "'it'\\''s $HOME `x` \\ \xff'");
+    ESCAPED(cairn_escape_shell, "a~", "'a~'");
 }
 
 int main(void)
@@ -84,6 +121,9 @@ int main(void)
         cmocka_unit_test(test_json_strings_end_where_they_should),
         cmocka_unit_test(test_a_collapsed_frame_holds_no_separator),
         cmocka_unit_test(test_utf8_is_utf8_afterwards),
+        cmocka_unit_test(test_a_shell_sees_one_word),
+        cmocka_unit_test(test_a_spreadsheet_computes_nothing),
+        cmocka_unit_test(test_markdown_marks_nothing_up),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

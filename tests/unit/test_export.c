@@ -43,14 +43,21 @@ static int tear_down(void **state)
     return 0;
 }
 
+static const struct cairn_exporter *exporter_of(const char *format)
+{
+    const struct cairn_exporter *exporter = cairn_exporters;
+
+    while (exporter->name != NULL && strcmp(exporter->name, format) != 0)
+        exporter++;
+    assert_non_null(exporter->name);
+    return exporter;
+}
+
 static void export_as(const struct cairn_tally *tally, const char *format,
                       const struct cairn_export_options *options, struct cairn_outlet *out)
 {
-    const struct cairn_exporter *exporter = cairn_exporter_find(format);
-
-    assert_non_null(exporter);
     cairn_outlet_init(out, -1, "memory");
-    assert_int_equal(cairn_export(exporter, tally, options, out, NULL), 0);
+    assert_int_equal(cairn_export(exporter_of(format), tally, options, out, NULL), 0);
 }
 
 /* Sums the numbers behind the last blank of each line; counts the lines. */
@@ -263,6 +270,34 @@ static void test_speedscope_sums_to_the_tally(void **state)
     cairn_outlet_release(&out);
 }
 
+/* Names of the profile hold quotes, separators, escape codes and bytes that are no UTF-8. */
+static void test_json_is_json_whatever_names_hold(void **state)
+{
+    static const char *const formats[] = {"chrome", "firefox", "cpuprofile", "speedscope"};
+    static const char name[] = "hard;\x1b[31m\n<b>&\"'\xef\xbf\xbd\xe7\xa9\xba\xe2\x80\xae";
+    const struct cairn_tally *tally = &((struct fixture *)*state)->tally;
+    struct cairn_export_options options = {0};
+
+    for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++) {
+        json_t *document, *again = json_string(name);
+        struct cairn_outlet out;
+        char *wanted = json_dumps(again, JSON_ENCODE_ANY), *whole;
+
+        export_as(tally, formats[i], &options, &out);
+        /* Its own reader refuses control characters and what is no UTF-8. */
+        document = json_loadb((const char *)out.buf.data, out.buf.size_bytes, 0, NULL);
+        assert_non_null(document);
+        whole = json_dumps(document, 0);
+        if (!strstr(whole, wanted))
+            fail_msg("%s does not hold %s", formats[i], wanted);
+        free(whole);
+        free(wanted);
+        json_decref(again);
+        json_decref(document);
+        cairn_outlet_release(&out);
+    }
+}
+
 static void test_a_flame_graph_holds_no_foreign_markup(void **state)
 {
     const struct cairn_tally *tally = &((struct fixture *)*state)->tally;
@@ -294,7 +329,7 @@ static void test_a_metric_that_is_not_there_is_not_exported(void **state)
     filter.metric = CAIRN_METRIC_GIL;
     assert_int_equal(cairn_tally_make(fixture->model, &filter, &tally, NULL), 0);
     cairn_outlet_init(&out, -1, "memory");
-    assert_int_equal(cairn_export(cairn_exporter_find("pprof"), &tally, &options, &out, &err),
+    assert_int_equal(cairn_export(exporter_of("pprof"), &tally, &options, &out, &err),
                      -CAIRN_EUSAGE);
     assert_non_null(strstr(err.text, "gil"));
     assert_int_equal(out.buf.size_bytes, 0);
@@ -352,6 +387,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_collapsed_frames_read_as_promised, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_pprof_comes_back_through_protobuf, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_speedscope_sums_to_the_tally, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_json_is_json_whatever_names_hold, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_flame_graph_holds_no_foreign_markup, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(test_a_metric_that_is_not_there_is_not_exported, set_up,

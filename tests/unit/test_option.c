@@ -41,6 +41,19 @@ static void test_every_option_is_whole(void **state)
     }
 }
 
+static void test_help_names_every_word_of_a_choice(void **state)
+{
+    const char *word;
+
+    (void)state;
+    for (size_t i = 0; i < cairn_option_count; i++) {
+        const struct cairn_option *option = &cairn_options[i];
+
+        for (size_t k = 0; option->choice != NULL && (word = option->choice(k)) != NULL; k++)
+            assert_true(strstr(option->brief, word) != NULL);
+    }
+}
+
 static void test_letters_mean_one_thing_in_a_command(void **state)
 {
     (void)state;
@@ -89,6 +102,8 @@ static void test_defaults_are_valid_values(void **state)
                              0);
     assert_int_equal(settings.interval_ns, 1000000);
     assert_int_equal(settings.flush_ns, 1000000000);
+    assert_int_equal(settings.node_least_ppm, 5000);
+    assert_int_equal(settings.edge_least_ppm, 1000);
     assert_int_equal(settings.metric, CAIRN_METRIC_WALL);
     assert_int_equal(settings.sort, CAIRN_SORT_SELF);
     assert_true(settings.format == CAIRN_CHOICE_NONE && settings.by == CAIRN_CHOICE_NONE);
@@ -133,6 +148,17 @@ static void test_values_at_the_edges(void **state)
         {"limit", "1000001", false},
         {"seed", "0", false},
         {"seed", "18446744073709551615", true},
+        {"node-thres", "0", true},
+        {"node-thres", "0.5%", true},
+        {"node-thres", "100", true},
+        {"node-thres", "100.1", false},
+        {"node-thres", "-1", false},
+        {"node-thres", "1e1", false},
+        {"node-thres", "inf", false},
+        {"node-thres", "%", false},
+        {"node-thres", ".", false},
+        {"node-thres", "5%%", false},
+        {"node-thres", "5 %", false},
         {"metric", "gil-wait", true},
         {"metric", "gil_wait", false},
         {"metric", "", false},
@@ -252,6 +278,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_option_is_whole),
+        cmocka_unit_test(test_help_names_every_word_of_a_choice),
         cmocka_unit_test(test_letters_mean_one_thing_in_a_command),
         cmocka_unit_test(test_every_command_is_whole),
         cmocka_unit_test(test_defaults_are_valid_values),

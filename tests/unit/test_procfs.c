@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -54,6 +55,8 @@ static void test_a_process_that_is_gone_is_said_to_be_gone(void **state)
     assert_int_equal(cairn_proc_cmdline(pid, &text), -CAIRN_EGONE);
     assert_int_equal(cairn_proc_exe(pid, &text), -CAIRN_EGONE);
     assert_int_equal(cairn_proc_peak_bytes(pid, &bytes), -CAIRN_EGONE);
+    assert_int_equal(cairn_proc_mapped_bytes(pid, &bytes), -CAIRN_EGONE);
+    assert_int_equal(bytes, 77);
     assert_int_equal(cairn_proc_schedstat_open(pid, pid), -CAIRN_EGONE);
     cairn_vec_release(&pids);
     cairn_buf_release(&text);
@@ -91,20 +94,72 @@ static void test_children_and_threads_are_listed(void **state)
 static void test_schedstat_counts_the_time_a_thread_used(void **state)
 {
     struct timespec now;
-    uint64_t before_ns, after_ns, runq_ns, used_ns;
+    struct cairn_proc_schedstat before, after;
+    uint64_t used_ns;
     int fd = cairn_proc_schedstat_open(getpid(), (pid_t)syscall(SYS_gettid));
 
     (void)state;
     assert_true(fd >= 0);
-    assert_int_equal(cairn_proc_schedstat_read(fd, &before_ns, &runq_ns), 0);
+    assert_int_equal(cairn_proc_schedstat_read(fd, &before), 0);
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
     used_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
     while ((uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec < used_ns + 50000000u)
         clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
     sched_yield(); /* the books are closed at a switch or a tick */
-    assert_int_equal(cairn_proc_schedstat_read(fd, &after_ns, &runq_ns), 0);
-    assert_true(after_ns - before_ns > 30000000u);
+    assert_int_equal(cairn_proc_schedstat_read(fd, &after), 0);
+    assert_true(after.cpu_ns - before.cpu_ns > 30000000u);
+    assert_true(before.turns > 0 && after.turns >= before.turns);
     close(fd);
+}
+
+static void test_the_process_book_holds_threads_that_are_gone(void **state)
+{
+    struct rusage usage;
+    uint64_t cpu_ns = 0, used_ns;
+    siginfo_t info;
+    pid_t pid = fork();
+
+    (void)state;
+    if (pid == 0) {
+        while (cairn_proc_cpu_ns(getpid(), &cpu_ns) == 0 && cpu_ns < 20000000u)
+            ;
+        _exit(0);
+    }
+    assert_int_equal(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT), 0);
+    assert_int_equal(cairn_proc_cpu_ns(pid, &cpu_ns), 0); /* a zombie has its book */
+    assert_int_equal(wait4(pid, NULL, 0, &usage), pid);
+    used_ns = ((uint64_t)usage.ru_utime.tv_sec + (uint64_t)usage.ru_stime.tv_sec) * 1000000000u +
+              ((uint64_t)usage.ru_utime.tv_usec + (uint64_t)usage.ru_stime.tv_usec) * 1000u;
+    assert_true(cpu_ns >= 20000000u && cpu_ns - used_ns + 2000u < 4000u);
+    assert_int_equal(cairn_proc_cpu_ns(pid, &cpu_ns), -CAIRN_EGONE);
+}
+
+/* Opening a path to it takes long at times, see task_path(); without descriptors it fails before
+ * the path is looked at, and otherwise. */
+static void test_a_process_that_is_gone_is_not_looked_up(void **state)
+{
+    struct rlimit limit, none;
+    struct cairn_proc_stat stat;
+    struct cairn_pids pids = {0};
+    int gone_code, threads_code, file_code, there_code;
+    pid_t pid = fork();
+
+    (void)state;
+    if (pid == 0)
+        _exit(0);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+    none = (struct rlimit){0, limit.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+    gone_code = cairn_proc_stat(pid, 0, &stat);
+    threads_code = cairn_proc_threads(pid, &pids);
+    file_code = cairn_proc_schedstat_open(getpid(), pid);
+    there_code = cairn_proc_stat(getpid(), 0, &stat);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+    assert_int_equal(gone_code, -CAIRN_EGONE);
+    assert_int_equal(threads_code, -CAIRN_EGONE);
+    assert_int_equal(file_code, -CAIRN_EGONE);
+    assert_int_equal(there_code, -CAIRN_EIO);
 }
 
 /* A child that says over a pipe that it is there, having turned into `cat` when `execs`. */
@@ -169,6 +224,8 @@ int main(void)
         cmocka_unit_test(test_children_and_threads_are_listed),
         cmocka_unit_test(test_the_start_of_the_stack_tells_a_copy_from_a_program),
         cmocka_unit_test(test_schedstat_counts_the_time_a_thread_used),
+        cmocka_unit_test(test_the_process_book_holds_threads_that_are_gone),
+        cmocka_unit_test(test_a_process_that_is_gone_is_not_looked_up),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

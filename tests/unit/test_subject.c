@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "clock.h"
 #include "subject.h"
 
 #define MS UINT64_C(1000000)
@@ -97,11 +98,49 @@ static void test_who_was_given_a_processor_runs_at_once(void **state)
     tear_down(&thread);
 }
 
+/* Whether a Python was sought in us, though it is not time to. */
+static bool is_sought(struct cairn_subject *subject)
+{
+    subject->look_at_ns = UINT64_MAX;
+    subject->mapped_at_ns = 0;
+    assert_false(cairn_subject_seek(subject, NULL, cairn_clock_mono_ns()));
+    return subject->look_at_ns != UINT64_MAX;
+}
+
+static void test_who_maps_much_is_looked_into_at_once(void **state)
+{
+    struct cairn_worker worker = {.ran = true}, *workers = &worker;
+    size_t more_bytes = (size_t)8 << 20;
+    struct cairn_subject *subject;
+    void *more;
+
+    (void)state;
+    assert_int_equal(cairn_subject_new(getpid(), cairn_clock_mono_ns(), &subject), 0);
+    subject->workers.items = &workers;
+    subject->workers.count = 1;
+    assert_true(is_sought(subject)); /* for the first time */
+    assert_false(is_sought(subject));
+    more = mmap(NULL, more_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_ptr_not_equal(more, MAP_FAILED);
+    worker.ran = false;
+    assert_false(is_sought(subject));
+    worker.ran = true;
+    assert_true(is_sought(subject));
+    assert_true(subject->mapped_at_ns > cairn_clock_mono_ns()); /* not again and again */
+    assert_false(is_sought(subject));
+    munmap(more, more_bytes);
+    assert_false(is_sought(subject));
+    subject->workers.items = NULL;
+    subject->workers.count = 0;
+    cairn_subject_free(subject);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_who_waits_for_a_processor_is_in_the_queue),
         cmocka_unit_test(test_who_was_given_a_processor_runs_at_once),
+        cmocka_unit_test(test_who_maps_much_is_looked_into_at_once),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,110 @@
+"""`python -m cairn.cprofile`: a program under the profiler, with cProfile's command line.
+
+The program is the real __main__; its exit status is kept, and its traceback shows frames of its
+own alone.
+"""
+import importlib.machinery
+import importlib.util
+import io
+import os
+import pstats
+import runpy
+import sys
+from optparse import OptionParser
+
+from cairn import cprofile
+
+USAGE = "cProfile.py [-o output_file_path] [-s sort] [-m module | scriptfile] [arg] ..."
+SORT = -1 if sys.version_info < (3, 11) else 2  # as that version's own has it
+
+
+def options():
+    parser = OptionParser(usage=USAGE, prog="cProfile.py")
+    parser.allow_interspersed_args = False
+    parser.add_option("-o", "--outfile", dest="outfile", help="Save stats to <outfile>")
+    parser.add_option(
+        "-s", "--sort", dest="sort", default=SORT,
+        help="Sort order when printing to stdout, based on pstats.Stats class",
+        choices=sorted(pstats.Stats.sort_arg_dict_default),
+    )  # fmt: skip
+    parser.add_option(
+        "-m", dest="module", action="store_true", help="Profile a library module", default=False
+    )
+    return parser
+
+
+def of_script(path):
+    """A script's code, and the names it is to find: those of a new __main__."""
+    sys.path.insert(0, os.path.dirname(path))
+    with io.open_code(path) as file:
+        source = file.read()
+    if sys.version_info >= (3, 15):
+        code = compile(source, path, "exec", module="__main__")
+    else:
+        code = compile(source, path, "exec")
+    spec = importlib.machinery.ModuleSpec(name="__main__", loader=None, origin=path)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["__main__"] = module
+    names = module.__dict__
+    names.update(__spec__=None, __file__=path, __name__="__main__", __package__=None)
+    return code, names
+
+
+def of_module(name):
+    code = "run_module(modname, run_name='__main__', alter_sys=True)"
+    return code, {"run_module": runpy.run_module, "modname": name}
+
+
+def without_ours(trace):
+    """The part of a traceback that is below the last frame of this package."""
+    ours = os.path.dirname(os.path.abspath(__file__))
+    below = trace
+    while trace is not None:
+        if os.path.dirname(trace.tb_frame.f_code.co_filename) == ours:
+            below = trace.tb_next
+        trace = trace.tb_next
+    return below
+
+
+def hide_ours():
+    """Whoever shows what the program failed with is not shown our frames."""
+    shows = sys.excepthook
+
+    def hook(kind, value, trace):
+        trace = without_ours(trace)
+        shows(kind, value.with_traceback(trace), trace)
+
+    sys.excepthook = hook
+
+
+def profiled(make, word, outfile, sort):
+    profile = cprofile.Profile()
+    try:
+        code, names = make(word)
+        profile.runctx(code, names, None)
+    except BaseException:
+        hide_ours()
+        raise
+    finally:
+        cprofile.show(profile, outfile, sort)
+    return 0
+
+
+def main():
+    parser = options()
+    if not sys.argv[1:]:
+        parser.print_usage()
+        return 2
+    chosen, words = parser.parse_args()
+    sys.argv[:] = words
+    # The program may change the folder it is in.
+    outfile = None if chosen.outfile is None else os.path.abspath(chosen.outfile)
+    if not words:
+        parser.print_usage()
+        return 2
+    make = of_module if chosen.module else of_script
+    try:
+        return profiled(make, words[0], outfile, chosen.sort)
+    except BrokenPipeError as failure:
+        sys.stdout = None  # nobody reads it: no complaint about that at the end
+        return failure.errno

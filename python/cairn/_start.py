@@ -1,0 +1,35 @@
+"""Starts a tool of this package in an interpreter that need not know where the package is.
+
+`cairn NAME …` runs `PYTHON …/_start.py NAME …`: the program that is to run finds sys.path and
+sys.argv as `python -m NAME …` would have set them, and nothing is put into the environment.
+"""
+import importlib
+import os
+import sys
+
+NOT_SUPPORTED = 124
+
+
+def begin():
+    name = sys.argv.pop(1)
+    sys.path[0] = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    try:
+        tool = importlib.import_module("cairn._" + name)
+    except ImportError as failure:
+        if failure.name != "cairn._exact":
+            raise
+        print(
+            f"cairn: there is no engine for {sys.executable} (Python {sys.version.split()[0]})\n"
+            "       It is built for each CPython 3.8 to 3.15 whose headers are there: install "
+            "those,\n       and run `make build` again.",
+            file=sys.stderr,
+        )
+        return NOT_SUPPORTED
+    try:
+        sys.path[0] = os.getcwd()
+    except OSError:
+        sys.path[0] = ""
+    return tool.main()
+
+
+sys.exit(begin())

@@ -1,0 +1,455 @@
+#include "exact.h"
+
+#include <pthread.h>
+#include <string.h>
+
+#include "exact_parts.h"
+#include "ticks.h"
+
+#define FIRST_DEPTH ((size_t)128)
+#define RECORDS_BYTES ((size_t)16 << 10)
+#define LIVES 1u /* low bits of thread.owner */
+#define ENDED 2u
+#define OWNER_SHIFT 2
+
+/* The record of this thread, and for which profile. All 0 in a thread that is yet unborn. */
+struct here {
+    uint64_t serial;
+    struct cairn_exact_thread *thread;
+    bool dying;
+};
+
+static __thread struct here here __attribute__((tls_model("initial-exec")));
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static pthread_key_t ending;
+static bool watches_ends;
+static uint64_t last_serial;
+static unsigned forks;
+static struct cairn_exact_thread *spare; /* records that nobody has */
+static struct cairn_budget records_budget = {.max_bytes = (size_t)64 << 20};
+
+/* A thread ends: its record is free for the next. Without the caller's lock, hence one compare: the
+ * profile may just have been released. */
+static void at_end(void *unused)
+{
+    uint64_t lives = here.serial << OWNER_SHIFT | LIVES;
+
+    (void)unused;
+    here.dying = true;
+    if (here.thread != NULL)
+        (void)__atomic_compare_exchange_n(&here.thread->owner, &lives,
+                                          here.serial << OWNER_SHIFT | ENDED, false,
+                                          __ATOMIC_RELEASE, __ATOMIC_RELAXED);
+}
+
+static void in_child(void)
+{
+    forks++;
+    if (here.thread != NULL)
+        here.thread->forks = forks;
+}
+
+static void watch(void)
+{
+    watches_ends = pthread_key_create(&ending, at_end) == 0;
+    (void)pthread_atfork(NULL, NULL, in_child);
+}
+
+bool cairn_exact_is_own(const struct cairn_exact_thread *thread)
+{
+    return thread->forks == forks;
+}
+
+static void give_spares(struct cairn_exact_thread *first, struct cairn_exact_thread *last)
+{
+    last->next = __atomic_load_n(&spare, __ATOMIC_RELAXED);
+    while (!__atomic_compare_exchange_n(&spare, &last->next, first, true, __ATOMIC_RELEASE,
+                                        __ATOMIC_RELAXED))
+        ;
+}
+
+/* All spare records are taken and all but one given back, since who compares a list's head alone
+ * may be deceived by one that went and came back. */
+static struct cairn_exact_thread *take_spare(void)
+{
+    struct cairn_exact_thread *first = __atomic_exchange_n(&spare, NULL, __ATOMIC_ACQUIRE), *last;
+    size_t count = RECORDS_BYTES / sizeof(*first);
+
+    if (first == NULL) {
+        first = cairn_budget_map(&records_budget, RECORDS_BYTES);
+        if (first == NULL)
+            return NULL;
+        for (size_t i = 0; i + 1 < count; i++)
+            first[i].next = &first[i + 1];
+    }
+    last = first->next;
+    if (last != NULL) {
+        while (last->next != NULL)
+            last = last->next;
+        give_spares(first->next, last);
+    }
+    memset(first, 0, sizeof(*first));
+    return first;
+}
+
+/* Takes the record of a thread that is over: its tree goes on with this one. */
+static bool adopt(const struct cairn_exact *exact, struct cairn_exact_thread *thread)
+{
+    uint64_t ended = exact->serial << OWNER_SHIFT | ENDED;
+
+    if (!__atomic_compare_exchange_n(&thread->owner, &ended, exact->serial << OWNER_SHIFT | LIVES,
+                                     false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+        return false;
+    thread->tally.healed += thread->depth;
+    thread->depth = 0;
+    thread->busy = false;
+    return true;
+}
+
+/* The record that this thread had before it took part in another profile, else one of a thread
+ * that is over. Such a thread may have had the same place: then nobody else can be there. */
+static struct cairn_exact_thread *find_record(const struct cairn_exact *exact)
+{
+    struct cairn_exact_thread *thread;
+
+    for (thread = exact->threads; thread != NULL; thread = thread->next)
+        if (thread->place == &here && cairn_exact_is_own(thread)) {
+            (void)adopt(exact, thread);
+            return thread;
+        }
+    for (thread = exact->threads; thread != NULL; thread = thread->next)
+        if (cairn_exact_is_own(thread) && adopt(exact, thread))
+            return thread;
+    return NULL;
+}
+
+/* Gives this thread a record; NULL when there is none to be had. */
+static __attribute__((noinline)) struct cairn_exact_thread *attach(struct cairn_exact *exact)
+{
+    struct cairn_exact_thread *thread;
+
+    if (here.dying)
+        return NULL;
+    thread = find_record(exact);
+    if (thread == NULL) {
+        thread = take_spare();
+        if (thread == NULL)
+            return NULL;
+        thread->forks = forks;
+        thread->next = exact->threads;
+        exact->threads = thread;
+        __atomic_store_n(&thread->owner, exact->serial << OWNER_SHIFT | LIVES, __ATOMIC_RELEASE);
+    }
+    thread->place = &here;
+    here.serial = exact->serial;
+    here.thread = thread;
+    if (watches_ends)
+        (void)pthread_setspecific(ending, thread);
+    return thread;
+}
+
+static inline int64_t now_of(const struct cairn_exact *exact)
+{
+    return exact->host.now != NULL ? exact->host.now(exact->host.context) : cairn_ticks_now();
+}
+
+/* A folded call is over: whether it was the outermost is to be seen on the stack below it. */
+static void account_fold(const struct cairn_exact_thread *thread, struct cairn_exact_fold *fold,
+                         int64_t total)
+{
+    bool outer = true, outer_edge = true;
+
+    for (size_t i = 0; i < thread->depth && outer_edge; i++)
+        if (thread->stack[i].node->key == fold->node.key) {
+            const void *caller = i == 0 ? NULL : thread->stack[i - 1].node->key;
+
+            outer = false;
+            outer_edge = caller != fold->caller;
+        }
+    fold->outer_calls += outer;
+    fold->outer_total += outer ? total : 0;
+    fold->edge_calls += outer_edge;
+    fold->edge_total += outer_edge ? total : 0;
+}
+
+/* Ends the innermost entry. */
+static inline void pop(struct cairn_exact_thread *thread, int64_t now)
+{
+    const struct cairn_exact_entry *top = &thread->stack[--thread->depth];
+    struct cairn_exact_node *node = top->node;
+    int64_t total = now - top->start;
+
+    node->calls++;
+    node->total += total;
+    node->self += total - top->inside;
+    if (thread->depth > 0)
+        thread->stack[thread->depth - 1].inside += total;
+    if (__builtin_expect(cairn_exact_is_fold(node), 0))
+        account_fold(thread, (struct cairn_exact_fold *)node, total);
+}
+
+/* Ends all above depth `to`, which nobody has left. */
+static __attribute__((noinline)) void unwind(struct cairn_exact *exact,
+                                             struct cairn_exact_thread *thread, size_t to)
+{
+    int64_t now = now_of(exact);
+
+    thread->tally.healed += thread->depth - to;
+    while (thread->depth > to)
+        pop(thread, now);
+}
+
+/* The depth above the innermost entry of a frame, or of what it called; 0: it has none. */
+static size_t depth_of(const struct cairn_exact_thread *thread, uintptr_t frame, uintptr_t mask)
+{
+    size_t depth = thread->depth;
+
+    while (depth > 0 && (thread->stack[depth - 1].frame & mask) != frame)
+        depth--;
+    return depth;
+}
+
+static bool know(struct cairn_exact *exact, struct cairn_exact_thread *thread, const void *key,
+                 void *callee)
+{
+    struct cairn_exact_key *known = cairn_pairs_get(&thread->keys, (uintptr_t)key, 0);
+
+    if (known != NULL)
+        return known->learnt != NULL;
+    known = cairn_pool_alloc(&thread->pool, &exact->budget, sizeof(*known));
+    if (known == NULL ||
+        cairn_pairs_add(&thread->keys, &exact->budget, (uintptr_t)key, 0, known) < 0)
+        return false;
+    known->key = key;
+    known->next = thread->first_key;
+    thread->first_key = known;
+    known->learnt = exact->host.learn(exact->host.context, key, callee);
+    return known->learnt != NULL;
+}
+
+static struct cairn_exact_node *fold_of(struct cairn_exact *exact,
+                                        struct cairn_exact_thread *thread, const void *caller,
+                                        const void *key)
+{
+    struct cairn_exact_fold *fold =
+        cairn_pairs_get(&thread->folds, (uintptr_t)caller, (uintptr_t)key);
+
+    if (fold != NULL)
+        return &fold->node;
+    fold = cairn_pool_alloc(&thread->pool, &exact->budget, sizeof(*fold));
+    if (fold == NULL || cairn_pairs_add(&thread->folds, &exact->budget, (uintptr_t)caller,
+                                        (uintptr_t)key, fold) < 0)
+        return NULL;
+    fold->node.key = key;
+    fold->node.parent = &fold->node;
+    fold->node.next = (struct cairn_exact_node *)thread->first_fold;
+    fold->caller = caller;
+    thread->first_fold = fold;
+    return &fold->node;
+}
+
+/* The child of `parent` that was not the one entered last; made if need be. NULL: no memory. */
+static __attribute__((noinline)) struct cairn_exact_node *child_of(
+    struct cairn_exact *exact, struct cairn_exact_thread *thread, struct cairn_exact_node *parent,
+    const void *key, void *callee)
+{
+    struct cairn_exact_node *node;
+
+    if (!cairn_exact_is_fold(parent)) {
+        node = cairn_pairs_get(&thread->children, (uintptr_t)parent, (uintptr_t)key);
+        if (node != NULL)
+            return node;
+    }
+    if (!know(exact, thread, key, callee))
+        return NULL;
+    /* A quarter of the memory is left for folds and keys. */
+    if (!cairn_exact_is_fold(parent) &&
+        __atomic_load_n(&exact->nodes, __ATOMIC_RELAXED) < exact->max_nodes &&
+        exact->budget.used_bytes < exact->budget.max_bytes / 4 * 3) {
+        node = cairn_pool_alloc(&thread->pool, &exact->budget, sizeof(*node));
+        if (node != NULL && cairn_pairs_add(&thread->children, &exact->budget, (uintptr_t)parent,
+                                            (uintptr_t)key, node) == 0) {
+            __atomic_add_fetch(&exact->nodes, 1, __ATOMIC_RELAXED);
+            node->key = key;
+            node->parent = parent;
+            node->next = parent->first;
+            parent->first = node;
+            return node;
+        }
+    }
+    thread->tally.folded++;
+    return fold_of(exact, thread, exact->flat ? NULL : parent->key, key);
+}
+
+static bool deepen(struct cairn_exact *exact, struct cairn_exact_thread *thread)
+{
+    size_t size_bytes = sizeof(*thread->stack),
+           cap = thread->cap == 0 ? FIRST_DEPTH : 2 * thread->cap;
+    void *stack;
+
+    if (cap > exact->max_depth)
+        return false;
+    stack = thread->cap == 0 ? cairn_budget_map(&exact->budget, cap * size_bytes)
+                             : cairn_budget_remap(&exact->budget, thread->stack,
+                                                  thread->cap * size_bytes, cap * size_bytes);
+    if (stack == NULL)
+        return false;
+    thread->stack = stack;
+    thread->cap = cap;
+    return true;
+}
+
+static inline struct cairn_exact_thread *thread_of(struct cairn_exact *exact)
+{
+    struct cairn_exact_thread *thread =
+        __builtin_expect(here.serial == exact->serial, 1) ? here.thread : attach(exact);
+
+    if (__builtin_expect(thread != NULL && !thread->busy, 1))
+        return thread;
+    return NULL;
+}
+
+static void push(struct cairn_exact *exact, struct cairn_exact_thread *thread, const void *key,
+                 uintptr_t frame, void *callee)
+{
+    struct cairn_exact_node *parent, *node;
+    struct cairn_exact_entry *entry;
+
+    if (__builtin_expect(thread->depth == thread->cap, 0) && !deepen(exact, thread)) {
+        thread->tally.lost++;
+        return;
+    }
+    parent =
+        thread->depth > 0 ? thread->stack[thread->depth - 1].node : &thread->roots[exact->flat];
+    node = parent->recent;
+    if (node == NULL || node->key != key) {
+        node = child_of(exact, thread, parent, key, callee);
+        if (node == NULL) {
+            thread->tally.lost++;
+            return;
+        }
+        parent->recent = node;
+    }
+    entry = &thread->stack[thread->depth++];
+    entry->node = node;
+    entry->frame = frame;
+    entry->inside = 0;
+    entry->start = now_of(exact);
+}
+
+void cairn_exact_enter(struct cairn_exact *exact, const void *key, uintptr_t frame,
+                       uintptr_t caller, void *callee)
+{
+    struct cairn_exact_thread *thread = thread_of(exact);
+
+    if (thread == NULL) {
+        exact->tally.lost++;
+        return;
+    }
+    thread->busy = true;
+    if (caller != 0 && thread->depth > 0 &&
+        __builtin_expect((thread->stack[thread->depth - 1].frame & ~(uintptr_t)1) != caller, 0)) {
+        size_t depth = depth_of(thread, caller, ~(uintptr_t)1);
+
+        if (depth > 0)
+            unwind(exact, thread, depth);
+    }
+    push(exact, thread, key, frame, callee);
+    thread->busy = false;
+}
+
+void cairn_exact_leave(struct cairn_exact *exact, uintptr_t frame)
+{
+    struct cairn_exact_thread *thread = thread_of(exact);
+    size_t depth;
+
+    if (thread == NULL)
+        return;
+    depth = thread->depth;
+    if (__builtin_expect(depth == 0 || thread->stack[depth - 1].frame != frame, 0)) {
+        depth = depth_of(thread, frame, ~(uintptr_t)0);
+        if (depth == 0) {
+            thread->tally.strays++;
+            return;
+        }
+    }
+    thread->busy = true;
+    if (__builtin_expect(depth < thread->depth, 0))
+        unwind(exact, thread, depth);
+    pop(thread, now_of(exact));
+    thread->busy = false;
+}
+
+void cairn_exact_stop(struct cairn_exact *exact)
+{
+    for (struct cairn_exact_thread *thread = exact->threads; thread; thread = thread->next) {
+        if (!cairn_exact_is_own(thread))
+            continue;
+        thread->busy = true;
+        while (thread->depth > 0)
+            pop(thread, now_of(exact));
+        thread->busy = false;
+    }
+}
+
+bool cairn_exact_is_busy(const struct cairn_exact *exact)
+{
+    return here.serial == exact->serial && here.thread->busy;
+}
+
+void cairn_exact_tally(const struct cairn_exact *exact, struct cairn_exact_tally *ret_tally)
+{
+    *ret_tally = exact->tally;
+    for (const struct cairn_exact_thread *thread = exact->threads; thread; thread = thread->next) {
+        ret_tally->lost += thread->tally.lost;
+        ret_tally->strays += thread->tally.strays;
+        ret_tally->healed += thread->tally.healed;
+        ret_tally->folded += thread->tally.folded;
+    }
+}
+
+static void forget(struct cairn_exact *exact, struct cairn_exact_thread *thread)
+{
+    for (struct cairn_exact_key *key = thread->first_key; key != NULL; key = key->next)
+        if (key->learnt != NULL)
+            exact->host.forget(exact->host.context, key->learnt);
+    cairn_budget_unmap(&exact->budget, thread->stack, thread->cap * sizeof(*thread->stack));
+    cairn_pairs_release(&thread->children, &exact->budget);
+    cairn_pairs_release(&thread->folds, &exact->budget);
+    cairn_pairs_release(&thread->keys, &exact->budget);
+    cairn_pool_release(&thread->pool, &exact->budget);
+}
+
+void cairn_exact_clear(struct cairn_exact *exact)
+{
+    struct cairn_exact_thread *threads = exact->threads, *next;
+
+    /* Threads that have a record find that it is none of theirs any more. */
+    exact->serial = __atomic_add_fetch(&last_serial, 1, __ATOMIC_RELAXED);
+    exact->threads = NULL;
+    exact->nodes = 0;
+    exact->tally = (struct cairn_exact_tally){0};
+    for (; threads != NULL; threads = next) {
+        next = threads->next;
+        __atomic_store_n(&threads->owner, 0, __ATOMIC_RELEASE);
+        forget(exact, threads);
+        give_spares(threads, threads);
+    }
+}
+
+void cairn_exact_init(struct cairn_exact *exact, const struct cairn_exact_host *host,
+                      size_t max_bytes, size_t max_nodes, size_t max_depth)
+{
+    pthread_once(&once, watch);
+    cairn_ticks_begin();
+    *exact = (struct cairn_exact){.host = *host,
+                                  .budget.max_bytes = max_bytes,
+                                  .max_nodes = max_nodes,
+                                  .max_depth = max_depth,
+                                  .serial = __atomic_add_fetch(&last_serial, 1, __ATOMIC_RELAXED)};
+}
+
+void cairn_exact_release(struct cairn_exact *exact)
+{
+    cairn_exact_clear(exact);
+}

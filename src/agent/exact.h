@@ -1,0 +1,78 @@
+/* exact.h: counts and times every call, in a tree of calls for each thread.
+ *
+ * A caller says who enters and who leaves; the engine keeps a shadow stack a thread and one node
+ * for each path of calls: calls, time, time in the node itself. It knows nothing of Python: a key
+ * is the address of what is called, a frame the address of the frame that runs it. Addresses of
+ * frames are even; one that is odd belongs to a callee that has no frame, called by frame - 1.
+ *
+ * Stacks heal: who leaves takes with it all that was entered above it and never left; who is not
+ * there to leave is counted and passed over; who enters below a caller ends what stood above that.
+ * Beyond `max_bytes` or `max_nodes` paths are folded to pairs of caller and callee: all sums stay
+ * exact, only the tree ends there. What cannot be held even so is counted as lost.
+ *
+ * Threads: each has a record of its own. All calls on one profile are made under one lock of the
+ * caller's (the GIL); only the end of a thread is noticed without it. After a fork the child goes
+ * on with the record of the thread that forked and leaves the others alone.
+ * Owner: the caller has the struct and ends it with cairn_exact_release(). Memory is mapped, never
+ * from malloc; errno is left as it was.
+ */
+#ifndef CAIRN_EXACT_H
+#define CAIRN_EXACT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "agentmem.h"
+
+struct cairn_exact_thread;
+
+struct cairn_exact_host {
+    void *context;
+    /* The time in a unit of the caller's; NULL: cairn_ticks_now(). Events that come while it runs
+     * are passed over. */
+    int64_t (*now)(void *context);
+    /* A key is met for the first time in a thread: what stands for it, to be kept alive. `callee`
+     * is what the event brought. NULL: it cannot be had, the call is lost. */
+    void *(*learn)(void *context, const void *key, void *callee);
+    void (*forget)(void *context, void *learnt);
+};
+
+struct cairn_exact_tally { /* what is not in the tree */
+    uint64_t lost;         /* calls, for want of memory, or in a thread that was just ending */
+    uint64_t strays;       /* leavings of what was not seen entering */
+    uint64_t healed;       /* entries that ended without being left */
+    uint64_t folded;       /* calls that have no path of their own */
+};
+
+struct cairn_exact {
+    struct cairn_exact_host host;
+    struct cairn_budget budget;
+    size_t max_nodes, max_depth, nodes; /* nodes: atomic, over all threads */
+    uint64_t serial;                    /* no other profile of this process has it */
+    struct cairn_exact_thread *threads;
+    struct cairn_exact_tally tally; /* of no thread in particular */
+    bool flat;                      /* from the next empty stack on: callers are not told apart */
+};
+
+void cairn_exact_init(struct cairn_exact *exact, const struct cairn_exact_host *host,
+                      size_t max_bytes, size_t max_nodes, size_t max_depth);
+void cairn_exact_release(struct cairn_exact *exact);
+
+/* Forgets all that was counted. */
+void cairn_exact_clear(struct cairn_exact *exact);
+
+/* `caller`: the frame that called it, 0 when that is not known. */
+void cairn_exact_enter(struct cairn_exact *exact, const void *key, uintptr_t frame,
+                       uintptr_t caller, void *callee);
+void cairn_exact_leave(struct cairn_exact *exact, uintptr_t frame);
+
+/* Ends whatever has been entered and not left, in all threads, now. */
+void cairn_exact_stop(struct cairn_exact *exact);
+
+/* Whether this thread is inside an event: the clock is being read. */
+bool cairn_exact_is_busy(const struct cairn_exact *exact);
+
+/* Sums over all threads. */
+void cairn_exact_tally(const struct cairn_exact *exact, struct cairn_exact_tally *ret_tally);
+
+#endif

@@ -1,0 +1,157 @@
+/* profilefunc.c: events from the profile function of each thread, until 3.11, where calls of C are
+ * wanted.
+ *
+ * It is set in every thread there is, and in a new one when the call that started it returns: the
+ * thread exists then and cannot have run, since whoever started it still holds the GIL.
+ */
+#include "profiler.h"
+
+#if !CAIRN_MONITORS
+
+static inline const void *code_of(PyFrameObject *frame)
+{
+#if PY_VERSION_HEX >= 0x030b0000
+    PyCodeObject *code = PyFrame_GetCode(frame); /* the frame's own layout is hidden */
+
+    Py_DECREF(code); /* the frame holds it */
+    return code;
+#else
+    return frame->f_code;
+#endif
+}
+
+static inline uintptr_t caller_of(const PyFrameObject *frame)
+{
+#if PY_VERSION_HEX >= 0x030b0000
+    (void)frame;
+    return 0; /* to ask would make an object of every caller */
+#else
+    return (uintptr_t)frame->f_back;
+#endif
+}
+
+static int set_thread(PyThreadState *thread, Py_tracefunc function, PyObject *profiler)
+{
+#if PY_VERSION_HEX >= 0x03090000
+    return _PyEval_SetProfile(thread, function, profiler);
+#else
+    PyObject *before = thread->c_profileobj; /* 3.8 has a function for the own thread only */
+
+    Py_XINCREF(profiler);
+    thread->c_profilefunc = NULL;
+    thread->c_profileobj = NULL;
+    thread->use_tracing = thread->c_tracefunc != NULL;
+    Py_XDECREF(before);
+    thread->c_profileobj = profiler;
+    thread->c_profilefunc = function;
+    thread->use_tracing = function != NULL || thread->c_tracefunc != NULL;
+    return 0;
+#endif
+}
+
+static int on_event(PyObject *self, PyFrameObject *frame, int what, PyObject *arg);
+
+/* Sets the function in all threads that have not got it, or takes it from those that have. */
+static int set_all(struct cairn_profiler *profiler, bool on)
+{
+    PyInterpreterState *interpreter = PyThreadState_Get()->interp;
+    PyThreadState *thread = PyInterpreterState_ThreadHead(interpreter);
+    int code = 0;
+
+    for (; thread != NULL; thread = PyThreadState_Next(thread)) {
+        bool has =
+            thread->c_profilefunc == on_event && thread->c_profileobj == (PyObject *)profiler;
+
+        if (has != on &&
+            set_thread(thread, on ? on_event : NULL, on ? (PyObject *)profiler : NULL) < 0)
+            code = -1;
+    }
+    return code;
+}
+
+static void *function_of(PyObject *callee)
+{
+    return (void *)((PyCFunctionObject *)callee)->m_ml->ml_meth;
+}
+
+static int on_event(PyObject *self, PyFrameObject *frame, int what, PyObject *arg)
+{
+    struct cairn_profiler *profiler = (struct cairn_profiler *)self;
+    PyObject *callee[] = {arg, NULL};
+    const void *key;
+
+    switch (what) {
+    case PyTrace_CALL:
+        key = code_of(frame);
+        callee[0] = (PyObject *)key;
+        cairn_exact_enter(&profiler->exact, key, (uintptr_t)frame, caller_of(frame), callee);
+        break;
+    case PyTrace_RETURN:
+        cairn_exact_leave(&profiler->exact, (uintptr_t)frame);
+        break;
+    case PyTrace_C_CALL:
+        key = profiler->builtins ? cairn_profiler_key(profiler, arg, true) : NULL;
+        if (key != NULL)
+            cairn_exact_enter(&profiler->exact, key, (uintptr_t)frame | 1, (uintptr_t)frame,
+                              callee);
+        break;
+    case PyTrace_C_RETURN:
+    case PyTrace_C_EXCEPTION:
+        if (profiler->builtins)
+            cairn_exact_leave(&profiler->exact, (uintptr_t)frame | 1);
+        if (PyCFunction_Check(arg) && function_of(arg) == profiler->starters && profiler->enabled &&
+            set_all(profiler, true) < 0)
+            PyErr_Clear(); /* an audit hook forbids it: the new thread goes unseen */
+        break;
+    default:
+        break;
+    }
+    return 0;
+}
+
+int cairn_events_add(PyObject *module)
+{
+    (void)module;
+    return 0;
+}
+
+int cairn_profile_begin(struct cairn_profiler *profiler)
+{
+    PyObject *thread = PyImport_ImportModule("_thread");
+    PyObject *start = thread == NULL ? NULL : PyObject_GetAttrString(thread, "start_new_thread");
+
+    profiler->starters = start != NULL && PyCFunction_Check(start) ? function_of(start) : NULL;
+    Py_XDECREF(start);
+    Py_XDECREF(thread);
+    PyErr_Clear(); /* without it, or replaced, threads that are to come go unseen */
+    return set_all(profiler, true);
+}
+
+int cairn_events_begin(struct cairn_profiler *profiler)
+{
+    /* Enabled once more, with other flags: frames have other addresses then, so all ends here. */
+    if (profiler->evaluates == (bool)profiler->builtins) {
+        (void)cairn_events_end(profiler);
+        cairn_exact_stop(&profiler->exact);
+    }
+    if (profiler->builtins)
+        return cairn_profile_begin(profiler);
+    if (!profiler->evaluates)
+        cairn_eval_begin(profiler);
+    profiler->evaluates = true;
+    return 0;
+}
+
+void cairn_events_forget(struct cairn_profiler *profiler)
+{
+    if (profiler->evaluates)
+        cairn_eval_end();
+    profiler->evaluates = false;
+}
+
+int cairn_events_end(struct cairn_profiler *profiler)
+{
+    cairn_events_forget(profiler);
+    return set_all(profiler, false);
+}
+#endif

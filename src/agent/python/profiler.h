@@ -1,0 +1,53 @@
+/* profiler.h: the Python object that profiles, and where its events come from.
+ *
+ * What the engine hands back when a callee is to be learnt is an array of two: what is called, and
+ * for a method that is not bound what it is called on.
+ * It converts and forwards: addresses of code objects, PyMethodDefs and types are the engine's
+ * keys. All of it runs under the GIL. At most one profiler of an interpreter is enabled.
+ */
+#ifndef CAIRN_PROFILER_H
+#define CAIRN_PROFILER_H
+
+#include "pycompat.h"
+
+#include "exact.h"
+
+struct cairn_profiler {
+    PyObject_HEAD struct cairn_exact exact;
+    PyObject *timer; /* NULL: the engine's own clock */
+    double timeunit; /* seconds; 0: the timer tells seconds */
+    int subcalls, builtins, types;
+    int enabled;
+    int tool;       /* of sys.monitoring, while enabled */
+    bool evaluates; /* by PEP 523, before sys.monitoring */
+    void *starters; /* the C function that starts threads, before sys.monitoring */
+};
+
+#if !CAIRN_MONITORS
+/* The two ways of 3.8 to 3.11: the profile function of every thread, and PEP 523. */
+int cairn_profile_begin(struct cairn_profiler *profiler);
+void cairn_eval_begin(struct cairn_profiler *profiler);
+void cairn_eval_end(void);
+#endif
+
+#define CAIRN_MODULE_NAME "cairn._exact"
+
+/* Begins and ends the flow of events, in all threads. 0; -1 with an exception set. */
+int cairn_events_begin(struct cairn_profiler *profiler);
+int cairn_events_end(struct cairn_profiler *profiler);
+
+/* The profiler goes, as the interpreter ends: nobody holds it any more. */
+void cairn_events_forget(struct cairn_profiler *profiler);
+
+/* What the engine is to take for the key of a callee that is no Python code; NULL: it has no row.
+ */
+const void *cairn_profiler_key(const struct cairn_profiler *profiler, PyObject *callee,
+                               bool has_self);
+
+/* Makes the types that events need, as members of the module; 0, -1 with an exception set. */
+int cairn_events_add(PyObject *module);
+
+/* Something of this module, a new reference. */
+PyObject *cairn_module_member(const char *name);
+
+#endif

@@ -1,0 +1,95 @@
+/* cmd_html.c: `cairn html [FILE …]` */
+#include <pwd.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "html.h"
+#include "owner.h"
+#include "progress_line.h"
+#include "say.h"
+#include "show.h"
+
+#define PATH_MAX_BYTES (1 << 16)
+#define ENTRY_MAX_BYTES 4096
+
+/* Who asks, be it through sudo: what --redact leaves out. */
+struct asker {
+    struct cairn_owner owner;
+    struct passwd entry, *found;
+    char text[ENTRY_MAX_BYTES];
+};
+
+static void choose_redaction(bool on, struct asker *asker, struct cairn_redact *redact)
+{
+    const char *home = getenv("HOME");
+
+    *redact = (struct cairn_redact){.on = on};
+    if (cairn_owner_find(&asker->owner)) {
+        redact->home = asker->owner.home;
+        redact->user = asker->owner.name;
+        return;
+    }
+    if (getpwuid_r(getuid(), &asker->entry, asker->text, sizeof(asker->text), &asker->found) == 0 &&
+        asker->found != NULL) {
+        redact->home = asker->found->pw_dir;
+        redact->user = asker->found->pw_name;
+    }
+    if (home != NULL && home[0] == '/')
+        redact->home = home;
+}
+
+static int write_page(const struct cairn_model *model, const struct cairn_settings *settings,
+                      const struct cairn_output *output, struct cairn_err *err)
+{
+    struct cairn_html_options options = {.source = settings->source};
+    struct cairn_outlet outlet;
+    struct asker asker;
+    int code;
+
+    CAIRN_TRY(cairn_show_filter(settings, &options.filter, err));
+    choose_redaction(settings->redact, &asker, &options.redact);
+    cairn_outlet_init(&outlet, output->fd, output->name);
+    code = cairn_html(model, &options, &outlet, err);
+    return cairn_outlet_finish(&outlet, code, err);
+}
+
+static int check(const struct cairn_settings *settings, struct cairn_err *err)
+{
+    if (!settings->source || !settings->redact)
+        return 0;
+    cairn_err_set(err, -CAIRN_EUSAGE, 0, "html", "--source and --redact exclude each other");
+    cairn_err_add(err, "A page to be shared holds no source; leave one of them out.");
+    return -CAIRN_EUSAGE;
+}
+
+int cairn_cmd_html(struct cairn_call *call)
+{
+    const struct cairn_settings *settings = &call->settings;
+    const char *name = settings->output ? settings->output : "report.html";
+    struct cairn_output output = {.fd = -1};
+    struct cairn_model *model = NULL;
+    struct cairn_progress_line line;
+    struct cairn_err err = {0};
+    struct cairn_buf path;
+    int code;
+
+    cairn_buf_init(&path, PATH_MAX_BYTES);
+    cairn_progress_line_begin(&line);
+    code = check(settings, &err);
+    if (code == 0)
+        code = cairn_show_load(&call->words, &line.progress, &model, &path, &err);
+    /* Only now: a page that is there outlives a recording that cannot be read. */
+    if (code == 0)
+        code = cairn_output_open(name, settings->force, &output, &err);
+    if (code == 0)
+        code = write_page(model, settings, &output, &err);
+    cairn_progress_line_end(&line);
+    cairn_output_close(&output, code == 0);
+    cairn_model_free(model);
+    cairn_buf_release(&path);
+    if (code < 0)
+        return cairn_say_err(&err);
+    if (settings->output == NULL)
+        cairn_say("the page is %s", name);
+    return 0;
+}

@@ -1,0 +1,33 @@
+/* html_tree.h: the stacks of a tally as the page knows them: by line, not by instruction, and of
+ * functions only those that stand on a stack. The numbers are the page's own, dense, in the order
+ * of the model's.
+ *
+ * Holds always: a node's parent is smaller than the node; node 0 is the empty stack.
+ * Owner: owns its memory. Threads: after making, any number may read.
+ */
+#ifndef CAIRN_HTML_TREE_H
+#define CAIRN_HTML_TREE_H
+
+#include "tally.h"
+#include "vec.h"
+
+struct cairn_html_node {
+    uint32_t parent, frame;
+};
+
+struct cairn_html_frame {
+    uint32_t function, line; /* function: of `functions` */
+};
+
+struct cairn_html_tree {
+    uint32_t *node_of; /* of each node of the tally's model; 0 where no sample stands */
+    CAIRN_VEC(struct cairn_html_node) nodes;
+    CAIRN_VEC(struct cairn_html_frame) frames;
+    CAIRN_VEC(uint32_t) functions; /* of the model */
+};
+
+/* 0, -CAIRN_ENOMEM or -CAIRN_ELIMIT; released by the caller in every case. */
+int cairn_html_tree_make(const struct cairn_tally *tally, struct cairn_html_tree *ret_tree);
+void cairn_html_tree_release(struct cairn_html_tree *tree);
+
+#endif

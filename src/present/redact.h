@@ -1,0 +1,27 @@
+/* redact.h: foreign text without what tells who recorded it, and where.
+ *
+ * What is left out: the home folder and the name of the user who asks, home folders of others by
+ * their usual place (/home/NAME, /Users/NAME), and of a path all that does not say which file of
+ * the program or of which library it is. Pure functions; nothing of the environment is looked at.
+ */
+#ifndef CAIRN_REDACT_H
+#define CAIRN_REDACT_H
+
+#include <stdbool.h>
+
+#include "buf.h"
+
+struct cairn_redact {
+    bool on;                 /* false: everything is copied as it is */
+    const char *home, *user; /* of who asks; NULL or "": not known. "root" is nobody's name */
+};
+
+/* Appends `text` to `out`; the home folder becomes `~`, the user's name `user`. */
+void cairn_redact_text(const struct cairn_redact *redact, struct cairn_span text,
+                       struct cairn_buf *out);
+
+/* The same of a path: what stands behind site-packages/ or lib/pythonX.Y/, else the last part. */
+void cairn_redact_path(const struct cairn_redact *redact, struct cairn_span path,
+                       struct cairn_buf *out);
+
+#endif

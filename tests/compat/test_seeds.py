@@ -1,0 +1,59 @@
+"""What people have in their notes prints what the tool printed that they had it for (seeds.txt)."""
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+import harness
+from harness import ROOT, execute
+
+# The real tool, and what of its text is masked because it differs from run to run: (regex, text).
+REAL = {"pstats": ["-m", "pstats"]}
+MASKS = {"pstats": []}
+ELSEWHERE = {"cprofile"}  # run with every CPython: test_cprofile.py
+PROFILES = {"profile.out": "reader.py", "nn.prof": "puzzle.py"}
+
+
+def seeds():
+    lines = Path(__file__).with_name("seeds.txt").read_text().splitlines()
+    rows = [line.split(": ", 1) for line in lines if line and not line.startswith("#")]
+    assert rows, "there are no seeds"
+    return [pytest.param(tool, line, id=line) for tool, line in rows if tool not in ELSEWHERE]
+
+
+@pytest.fixture(scope="module")
+def place(python, tmp_path_factory):
+    """A folder with `cairn` in bin/, the real tools under the same name in real/, and profiles."""
+    folder = tmp_path_factory.mktemp("seeds")
+    for name in ("bin", "real"):
+        (folder / name).mkdir()
+    shutil.copy(harness.cairn_binary(), folder / "bin" / "cairn")
+    cases = "".join(
+        f'{tool}) exec "{python.executable}" {" ".join(words)} "$@" ;;\n'
+        for tool, words in REAL.items()
+    )
+    script = folder / "real" / "cairn"
+    script.write_text(f"#!/bin/sh\ntool=$1\nshift\ncase $tool in\n{cases}esac\nexit 1\n")
+    script.chmod(0o755)
+    for out, program in PROFILES.items():
+        command = [python.executable, "-m", "cProfile", "-o", out, ROOT / "examples" / program]
+        execute(command, cwd=folder).expect()
+    return folder
+
+
+def said(place, tool, line, binaries):
+    env = harness.Cairn(place).environment()
+    env["PATH"] = f"{place / binaries}:{env['PATH']}"
+    ended = execute(["bash", "-c", line], cwd=place, env=env).expect()
+    text = ended.text
+    for pattern, replacement in MASKS[tool]:
+        text = re.sub(pattern, replacement, text)
+    return text
+
+
+@pytest.mark.parametrize("tool, line", seeds())
+def test_a_line_of_notes_prints_the_same(place, tool, line):
+    wanted = said(place, tool, line, "real")
+    assert wanted
+    assert said(place, tool, line, "bin") == wanted

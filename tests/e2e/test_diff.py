@@ -1,0 +1,168 @@
+"""`cairn diff`: what changed is found, with its size; what did not is not; and scripts are told."""
+import re
+import shutil
+
+import pytest
+
+import harness
+
+WORSE, NOT_ENOUGH = 1, 3
+
+
+@pytest.fixture(scope="module")
+def runs(python, tmp_path_factory):
+    """Two runs of one thing, one of twice as much, and what each thread says it took."""
+    cairn = harness.Cairn(tmp_path_factory.mktemp("diff"))
+    files = {}
+    for name, seconds in (("one", 1), ("again", 1), ("two", 2)):
+        files[name] = cairn.folder / f"{name}.cairn"
+        ended = cairn("run", "--report", "none", "-o", files[name], "--python", python.executable,
+                      harness.TARGETS / "states.py", seconds).expect()
+        files[name, "facts"] = ended.last_json()
+    return files
+
+
+@pytest.fixture(scope="module")
+def names(python, tmp_path_factory):
+    cairn = harness.Cairn(tmp_path_factory.mktemp("names"))
+    return cairn.record(python, "names.py", 0.9)[0]
+
+
+def compare(cairn, before, after, *options, status=0):
+    return cairn("diff", "--json", *options, before, after).expect(status).json()
+
+
+def row_of(document, name):
+    return next(row for row in document["rows"] if row["name"] == name)
+
+
+def test_a_recording_does_not_differ_from_itself(cairn, runs, folder):
+    shutil.copy(runs["one"], folder / "copy.cairn")
+    document = compare(cairn, runs["one"], folder / "copy.cairn", "--tolerance", "0")
+    assert document["verdict"] == "same" and document["whole"]["change"] == 0
+    for row in document["rows"]:
+        for kind in ("self", "total"):
+            value = row[kind]
+            assert value["change"] == 0 and value["low"] <= 0 <= value["high"], row
+            assert value["verdict"] == "same"
+
+
+def test_two_runs_of_one_thing_are_the_same(cairn, runs):
+    document = compare(cairn, runs["one"], runs["again"])
+    assert document["verdict"] == "same" and document["normalize"] == "run"
+    text = cairn("diff", runs["one"], runs["again"]).expect().text
+    assert "distinguishable" in text and text.rstrip().endswith("same")
+
+
+def test_twice_as_much_is_worse_and_how_much(cairn, runs):
+    document = compare(cairn, runs["one"], runs["two"], status=WORSE)
+    assert document["verdict"] == "worse"
+    threads = {"spin": "busy", "sleep_through": "sleeper", "wait_for_lock": "waiter"}
+    for name, thread in threads.items():
+        value = row_of(document, name)["self"]
+        took = [runs[run, "facts"][thread]["wall_s"] for run in ("one", "two")]
+        assert value["verdict"] == "worse", (name, value)
+        assert value["low"] <= took[1] - took[0] <= value["high"], (name, value, took)
+    reports = [cairn.report(runs[name])["rows"] for name in ("one", "two")]
+    sums = [sum(row["self_s"] for row in rows) for rows in reports]
+    assert abs(document["whole"]["change"] - (sums[1] - sums[0])) < 1e-6
+    document = compare(cairn, runs["two"], runs["one"])
+    assert row_of(document, "spin")["self"]["verdict"] == "better"
+
+
+def test_sums_are_those_of_the_reports(cairn, runs):
+    document = compare(cairn, runs["one"], runs["two"], "--idle", status=WORSE)
+    for side in ("before", "after"):
+        rows = cairn.report(document[side]["file"], "--idle")["rows"]
+        wanted = {(r["qualname"], r["file"], r["module"]): r["self_s"] for r in rows}
+        got = {(r["qualname"], r["file"], r["module"]): r["self"][side] for r in document["rows"]}
+        for key, value in wanted.items():
+            assert abs(got[key] - value) < 1e-6, key
+
+
+def test_shares_do_not_see_that_all_took_longer(cairn, runs):
+    document = compare(cairn, runs["one"], runs["two"], "--normalize", "share")
+    assert document["verdict"] == "same" and document["whole"]["before"] == 1
+
+
+def test_what_was_attached_to_is_compared_by_the_second(cairn, worker, python, folder):
+    target = worker(python)
+    for name, time in (("short", "500ms"), ("long", "1s")):
+        cairn("attach", "--report", "none", "--for", time, "-o", folder / name, target.pid).expect()
+    document = compare(cairn, folder / "short", folder / "long", "--tolerance", "10")
+    assert document["normalize"] == "second"
+    assert abs(document["whole"]["after"] - document["whole"]["before"]) < 0.1
+
+
+def test_new_and_removed_rows(cairn, runs, names):
+    document = compare(cairn, runs["one"], names, status=WORSE)
+    assert row_of(document, "spin")["status"] == "removed"
+    assert row_of(document, "spin")["self"]["after"] == 0
+    assert row_of(document, "semi;colon")["status"] == "new"
+    text = cairn("diff", runs["one"], names, env={"COLUMNS": "160"}).expect(WORSE).text
+    assert "[gone] spin" in text and "[new] semi;colon" in text
+
+
+@pytest.mark.parametrize("options", [["--thread", "busy"], ["--focus", "spin"],
+                                     ["--from", "300ms", "--to", "900ms"], ["--ignore", "import"],
+                                     ["--metric", "cpu"], ["--by", "line"], ["--only-my-code"]],
+                         ids=lambda options: options[0])
+def test_options_of_reading_commands_hold(cairn, runs, options):
+    document = compare(cairn, runs["one"], runs["one"], *options)
+    rows = cairn.report(runs["one"], *options)["rows"]
+    wanted = {row["qualname"] for row in rows}
+    assert {row["qualname"] for row in document["rows"]} == wanted
+    assert abs(document["before"]["thread_s"] - sum(row["self_s"] for row in rows)) < 1e-6
+
+
+def test_few_samples_are_told(cairn, python, runs, folder):
+    few = folder / "few.cairn"
+    cairn("run", "--report", "none", "-r", "10hz", "-o", few, "--python", python.executable,
+          harness.TARGETS / "states.py", 0.3).expect()
+    document = compare(cairn, few, runs["one"], status=NOT_ENOUGH)
+    assert document["verdict"] == "not_enough_data"
+    assert not document["before"]["enough"] and document["after"]["enough"]
+    assert document["before"]["samples_wanted"] > document["before"]["samples"]
+    text = cairn("diff", few, runs["one"]).expect(NOT_ENOUGH).text
+    assert "not enough data" in text and "Record for longer" in text
+
+
+def test_markdown_holds_no_foreign_markup(cairn, runs, names):
+    text = cairn("diff", "--markdown", "-n", "30", runs["one"], names).expect(WORSE).text
+    table = [line for line in text.splitlines() if line.startswith("|")]
+    assert len(table) > 5 and text.startswith("### cairn: worse\n")
+    assert {line.count("|") for line in table} == {9}, "no name adds a column"
+    assert set(re.findall(r"<[^>]*>", text)) == {"<code>", "</code>", "<sub>", "</sub>"}
+    assert "quote&#34;&#60;tag&#62;" in text and "\u2028" not in text
+
+
+def test_percentages_have_two_bases(cairn, runs):
+    text = [cairn("diff", "--base", base, runs["one"], runs["two"]).expect(WORSE).text
+            for base in ("before", "after")]
+    parts = [float(re.search(r"\+([\d.]+) % of", t).group(1)) for t in text]
+    assert parts[0] > parts[1] > 0
+    whole = compare(cairn, runs["one"], runs["two"], status=WORSE)["whole"]
+    assert abs(whole["of_before"] * 100 - parts[0]) < 0.1
+    assert abs(whole["of_after"] * 100 - parts[1]) < 0.1
+
+
+def test_lines_fit_and_names_steer_no_terminal(cairn, runs, names):
+    for columns in (40, 80, 120):
+        out = cairn("diff", runs["one"], names, env={"COLUMNS": str(columns)}).expect(WORSE).out.decode()
+        assert "\x1b" not in out and "\0" not in out
+        for line in out.splitlines():
+            assert len(line) <= columns or "空" in line, (columns, line)
+
+
+@pytest.mark.parametrize("words", [["--by", "thread"], ["--json", "--markdown"],
+                                   ["--from", "2s", "--to", "1s"]])
+def test_bad_usage_is_told(cairn, runs, words):
+    ended = cairn("diff", *words, runs["one"], runs["two"]).expect(harness.USAGE)
+    assert ended.out == b"" and ended.talk
+
+
+def test_two_recordings_are_needed(cairn, runs, folder):
+    cairn("diff", runs["one"]).expect(harness.USAGE)
+    (folder / "not.cairn").write_bytes(b"no recording")
+    ended = cairn("diff", runs["one"], folder / "not.cairn").expect(harness.DAMAGED)
+    assert "not.cairn" in ended.talk

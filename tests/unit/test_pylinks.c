@@ -1,0 +1,167 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "err.h"
+#include "pylinks.h"
+
+#define OFTEN 3000
+#define NOTES_MAX 1024
+
+/* A frame that calls others from one place, through a variable. */
+struct world {
+    struct cairn_pylayout layout;
+    struct cairn_pytable table;
+    struct cairn_pyread_stats stats;
+    struct cairn_pycode_entry entries[3];
+    struct cairn_pycontext ctx;
+    struct cairn_pykept kept;
+    struct cairn_pyraw caller;
+};
+
+static int setup(void **state)
+{
+    static struct world world;
+
+    memset(&world, 0, sizeof(world));
+    memset(&world.layout, 0xff, sizeof(world.layout)); /* it has none of all members */
+    world.table.executing = 1;
+    world.ctx = (struct cairn_pycontext){
+        .layout = &world.layout, .table = &world.table, .stats = &world.stats};
+    cairn_map_init(&world.ctx.calls, NOTES_MAX);
+    cairn_map_init(&world.kept.resumers, NOTES_MAX);
+    for (uint32_t i = 0; i < 3; i++)
+        world.entries[i].code.number = i;
+    world.caller = (struct cairn_pyraw){
+        .address = 0x1000, .instr = 8, .state = 1, .entered = true, .entry = &world.entries[0]};
+    *state = &world;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct world *world = *state;
+
+    cairn_map_release(&world->ctx.calls);
+    cairn_map_release(&world->kept.resumers);
+    return 0;
+}
+
+/* In a tick of its own: the frame `at` runs code `number`, and the caller called it. */
+static int judge(struct world *world, uint64_t at, uint32_t number)
+{
+    const struct cairn_pyraw callee = {.address = at,
+                                       .previous = world->caller.address,
+                                       .state = 1,
+                                       .entered = true,
+                                       .entry = &world->entries[number]};
+    enum cairn_pycheck check;
+    int code = cairn_pylinks_judge(&world->ctx, &world->kept, &world->caller, &callee, &check);
+
+    if (code < 0)
+        assert_int_equal(check, CAIRN_PYCHECK_CALLER);
+    return code;
+}
+
+static void call_often(struct world *world)
+{
+    for (int i = 0; i < OFTEN; i++, world->kept.ticks++)
+        assert_int_equal(judge(world, 0x2000, 1), 0);
+}
+
+static void test_a_call_that_is_hardly_ever_seen_is_not_believed(void **state)
+{
+    struct world *world = *state;
+
+    call_often(world);
+    assert_int_equal(judge(world, 0x3000, 2), -CAIRN_EDAMAGED);
+    call_often(world);
+    call_often(world);
+    assert_int_equal(judge(world, 0x3000, 2), -CAIRN_EDAMAGED);
+}
+
+static void test_one_that_takes_its_share_is_believed(void **state)
+{
+    struct world *world = *state;
+    int believed = 0;
+
+    call_often(world);
+    for (int i = 0; i < 100; i++, world->kept.ticks++) {
+        for (int k = 0; k < 20; k++, world->kept.ticks++)
+            assert_int_equal(judge(world, 0x2000, 1), 0);
+        believed += judge(world, 0x3000, 2) == 0;
+    }
+    assert_true(believed > 90);
+}
+
+static void test_one_that_lasts_is_believed(void **state)
+{
+    struct world *world = *state;
+
+    call_often(world);
+    for (int i = 1; i < CAIRN_PYREAD_TRIES; i++)
+        assert_int_equal(judge(world, 0x3000, 2), -CAIRN_EDAMAGED);
+    assert_int_equal(judge(world, 0x3000, 2), 0); /* so it was in every read of this tick */
+}
+
+static void test_a_later_moment_is_no_read_of_its_own(void **state)
+{
+    struct world *world = *state;
+
+    call_often(world);
+    world->kept.later = true;
+    for (int i = 0; i < 2 * CAIRN_PYREAD_TRIES; i++)
+        assert_int_equal(judge(world, 0x3000, 2), -CAIRN_EDAMAGED);
+}
+
+static void test_who_stands_still_is_believed(void **state)
+{
+    struct world *world = *state;
+
+    call_often(world);
+    world->kept.thread.still = true;
+    assert_int_equal(judge(world, 0x3000, 2), 0);
+}
+
+static void test_first_calls_are_believed_unless_frames_move(void **state)
+{
+    struct world *world = *state;
+
+    world->kept.ticks = 10;
+    assert_int_equal(judge(world, 0x2000, 1), 0);
+    world->kept.refused_tick = 10;
+    assert_int_equal(judge(world, 0x3000, 2), -CAIRN_EDAMAGED);
+    world->kept.ticks++;
+    assert_int_equal(judge(world, 0x3000, 2), 0);
+}
+
+static void test_what_cannot_be_counted_is_believed(void **state)
+{
+    struct world *world = *state;
+
+    call_often(world);
+    for (uint64_t i = 0; cairn_map_put(&world->ctx.calls, UINT64_MAX, i, 0) == 0; i++)
+        assert_true(i < NOTES_MAX);
+    assert_int_equal(judge(world, 0x3000, 2), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_a_call_that_is_hardly_ever_seen_is_not_believed, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(test_one_that_takes_its_share_is_believed, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_one_that_lasts_is_believed, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_a_later_moment_is_no_read_of_its_own, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_who_stands_still_is_believed, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_first_calls_are_believed_unless_frames_move, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(test_what_cannot_be_counted_is_believed, setup, teardown),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,215 @@
+// Explore: the flame graph, the tree that says the same, and the table of functions.
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { FlameGraph } from './canvas';
+import { ORIGINS } from './data';
+import { FunctionName, Meter, Name, opens, Scroll, Section, Times, usePage } from './parts';
+import { flameTotals, functionRows, type Row } from './sums';
+import { bound, share, time } from './words';
+
+const CHILDREN = 40; // of one row of the tree, before it says "more"
+const TABLE_ROWS = 40;
+
+interface TreeRow {
+  node: number;
+  level: number;
+  place: number;
+  siblings: number;
+  more: number; // so many children of `node` are not shown
+}
+
+type Totals = { self: Float64Array; total: Float64Array };
+
+function useTree(totals: Totals) {
+  const { profile, view } = usePage();
+  const { flame } = profile;
+  const children = (node: number): number[] => {
+    const found: number[] = [];
+    for (let child = node + 1; child < flame.end[node]; child = flame.end[child])
+      if (totals.total[child] > 0) found.push(child);
+    return found.sort((a, b) => totals.total[b] - totals.total[a] || a - b);
+  };
+  // At first the way to where most time is.
+  const hot = (): Set<number> => {
+    const open = new Set<number>();
+    for (let node = view.zoom, steps = 0; steps < 12; steps++) {
+      const [largest] = children(node);
+      if (largest === undefined) break;
+      open.add(node);
+      node = largest;
+    }
+    return open;
+  };
+  const [open, setOpen] = useState<Set<number>>(hot);
+  const [full, setFull] = useState<Set<number>>(new Set()); // all of whose children are shown
+  useEffect(() => setOpen(hot()), [view.zoom, totals]);
+  const rows: TreeRow[] = [];
+  const waiting: TreeRow[] = [{ node: view.zoom, level: 1, place: 1, siblings: 1, more: 0 }];
+  while (waiting.length) {
+    const row = waiting.pop()!;
+    rows.push(row);
+    if (row.more || !open.has(row.node)) continue;
+    const all = children(row.node);
+    const shown = full.has(row.node) ? all : all.slice(0, CHILDREN);
+    if (shown.length < all.length)
+      waiting.push({ node: row.node, level: row.level + 1, place: shown.length + 1,
+        siblings: shown.length + 1, more: all.length - shown.length });
+    for (let i = shown.length; i-- > 0;)
+      waiting.push({ node: shown[i], level: row.level + 1, place: i + 1,
+        siblings: shown.length + (shown.length < all.length ? 1 : 0), more: 0 });
+  }
+  const turn = (set: Set<number>, node: number, on: boolean): Set<number> => {
+    const changed = new Set(set);
+    if (on) changed.add(node);
+    else changed.delete(node);
+    return changed;
+  };
+  return {
+    rows, isOpen: (node: number) => open.has(node),
+    hasChildren: (node: number) => children(node).length > 0,
+    setOpen: (node: number, on: boolean) => setOpen((old) => turn(old, node, on)),
+    showAll: (node: number) => setFull((old) => turn(old, node, true)),
+  };
+}
+
+function Tree({ totals }: { totals: Totals }) {
+  const { profile, go, set } = usePage();
+  const { flame } = profile;
+  const tree = useTree(totals);
+  const [at, setAt] = useState(0);
+  const body = useRef<HTMLTableSectionElement>(null), moved = useRef(false);
+  const current = Math.min(at, tree.rows.length - 1), whole = totals.total[0];
+  useEffect(() => {
+    if (!moved.current) return;
+    moved.current = false;
+    (body.current!.children[current] as HTMLElement | undefined)?.focus();
+  });
+  const select = (index: number) => {
+    const row = tree.rows[index];
+    if (!row) return;
+    moved.current = true;
+    setAt(index);
+    if (row.node > 0 && !row.more) set({ func: flame.func[row.node] });
+  };
+  const act = (row: TreeRow) => {
+    if (row.more) tree.showAll(row.node);
+    else if (row.node > 0) go({ tab: 'function', func: flame.func[row.node] });
+  };
+  const press = (event: KeyboardEvent) => {
+    const row = tree.rows[current];
+    const keys: Record<string, () => void> = {
+      ArrowDown: () => select(current + 1),
+      ArrowUp: () => select(current - 1),
+      Home: () => select(0),
+      End: () => select(tree.rows.length - 1),
+      Enter: () => act(row),
+      ArrowRight: () => {
+        if (row.more || !tree.hasChildren(row.node)) return;
+        if (tree.isOpen(row.node)) select(current + 1);
+        else tree.setOpen(row.node, true);
+      },
+      ArrowLeft: () => {
+        if (!row.more && tree.isOpen(row.node) && tree.hasChildren(row.node))
+          tree.setOpen(row.node, false);
+        else select(tree.rows.findLastIndex((each, i) => i < current && each.level < row.level));
+      },
+    };
+    const action = keys[event.key];
+    if (!action || event.altKey || event.ctrlKey || event.metaKey) return;
+    action();
+    event.preventDefault();
+    event.stopPropagation();
+  };
+  const name = (row: TreeRow) => row.more ? <span class="faint">{row.more} more</span>
+    : row.node === 0 ? <span>all</span> : <FunctionName func={flame.func[row.node]} />;
+  return <div class="scroll tall"><table class="rows tree" role="treegrid" aria-label="Call tree"
+    onKeyDown={press}>
+    <thead><tr><th scope="col">Function</th><th scope="col" class="number">Total</th>
+      <th scope="col" class="number time">time</th>
+      <th scope="col" class="number">Self</th></tr></thead>
+    <tbody ref={body}>{tree.rows.map((row, index) => {
+      const open = !row.more && tree.hasChildren(row.node) ? tree.isOpen(row.node) : undefined;
+      return <tr key={`${row.node}:${row.more}`} role="row" aria-level={row.level}
+        aria-posinset={row.place} aria-setsize={row.siblings} aria-expanded={open}
+        aria-selected={index === current} tabIndex={index === current ? 0 : -1}
+        onClick={() => select(index)} onDblClick={() => act(row)}>
+        <td role="gridcell" class="wide"
+          style={{ paddingLeft: `${Math.min(row.level, 24) * 0.8}em` }}>
+          <span class="twist" aria-hidden="true" {...opens(() => {
+            if (open !== undefined) tree.setOpen(row.node, !open);
+          })}>{open === undefined ? '' : open ? '▾' : '▸'}</span>{name(row)}</td>
+        <td role="gridcell" class="number">{row.more ? ''
+          : share(totals.total[row.node], whole)}</td>
+        <td role="gridcell" class="number faint time">{row.more ? ''
+          : time(totals.total[row.node])}</td>
+        <td role="gridcell" class="number">{row.more ? ''
+          : share(totals.self[row.node], whole)}</td>
+      </tr>;
+    })}</tbody></table></div>;
+}
+
+type Key = 'name' | 'self' | 'total' | 'bound';
+
+function Table({ found }: { found: ((func: number) => boolean) | null }) {
+  const { profile, sums, go, view } = usePage();
+  const [key, setKey] = useState<Key>('self'), [down, setDown] = useState(true);
+  const [limit, setLimit] = useState(TABLE_ROWS);
+  const rows = useMemo(() => functionRows(profile, sums), [profile, sums]);
+  const name = (row: Row) => profile.functions[row.func].text;
+  const order: Record<Key, (a: Row, b: Row) => number> = {
+    name: (a, b) => (name(a) < name(b) ? 1 : name(a) > name(b) ? -1 : 0),
+    self: (a, b) => a.self - b.self || a.total - b.total,
+    total: (a, b) => a.total - b.total || a.self - b.self,
+    bound: (a, b) => a.self - b.self || a.total - b.total,
+  };
+  const sorted = useMemo(() => {
+    const kept = found ? rows.filter((row) => found(row.func)) : rows;
+    return [...kept].sort((a, b) => (down ? -1 : 1) * order[key](a, b) || a.func - b.func);
+  }, [rows, found, key, down]);
+  const times = <th scope="col" class="number time">time</th>;
+  const head = (each: Key, text: string) => <th scope="col"
+    class={each === 'name' ? '' : each === 'bound' ? 'number bound' : 'number'}
+    aria-sort={each === key ? (down ? 'descending' : 'ascending') : 'none'}>
+    <button type="button" class="plain" onClick={() => {
+      setDown(each === key ? !down : true);
+      setKey(each);
+    }}>{text}<span aria-hidden="true">{each !== key ? '' : down ? ' ▾' : ' ▴'}</span></button></th>;
+  return <>
+    <p class="faint" aria-live="polite">{sorted.length} of {rows.length} functions{view.search
+      ? <> hold <Name text={view.search} /></> : ''}</p>
+    <Scroll label="Functions"><table class="rows functions">
+      <thead><tr>{head('self', 'Self')}{times}{head('total', 'Total')}{times}
+        {head('bound', 'At most')}
+        {head('name', 'Function')}</tr></thead>
+      <tbody>{sorted.slice(0, limit).map((row) => <tr key={row.func}
+        class={row.func === view.func ? 'at' : ''}>
+        <Times part={row.self} whole={sums.base} /><Times part={row.total} whole={sums.base} />
+        <td class="number bound">{bound(row.self, sums.base)}</td>
+        <td class="wide"><Meter part={row.self} whole={sums.base} />
+          <a href="#" {...opens(() => go({ tab: 'function', func: row.func }))}>
+            <FunctionName func={row.func} /></a></td>
+      </tr>)}</tbody></table></Scroll>
+    {sorted.length > limit && <button type="button" onClick={() => setLimit(limit * 4)}>
+      Show more of {sorted.length}</button>}
+  </>;
+}
+
+export function Explore() {
+  const { profile, sums, view } = usePage();
+  const totals = useMemo(() => flameTotals(profile, sums), [profile, sums]);
+  const found = useMemo(() => {
+    const wanted = view.search.toLowerCase();
+    return wanted ? (func: number) =>
+      profile.functions[func].text.toLowerCase().includes(wanted) : null;
+  }, [profile, view.search]);
+  if (sums.base === 0) return <p class="warn">No time is left of what is chosen above.</p>;
+  return <>
+    <Section id="flame" title={`Flame graph: ${time(sums.base)}`}>
+      <ul class="legend">{['your code', 'libraries', 'standard library', 'import', 'native, other']
+        .map((words, i) => <li key={words}><i class={`part origin-${ORIGINS[i]}`} />{words}</li>)}
+        <li><i class="part hatched" />too thin to show</li></ul>
+      <FlameGraph totals={totals} found={found} />
+    </Section>
+    <Section id="tree" title="Call tree"><Tree totals={totals} /></Section>
+    <Section id="table" title="Functions"><Table found={found} /></Section>
+  </>;
+}

@@ -1,0 +1,162 @@
+// The flame graph without a screen: which boxes there are at a width, what is at a point, and how
+// it is drawn on anything that has the few methods of a canvas that are used.
+import { ORIGINS, type Flame, type Func } from './data';
+
+export const ROW = 20;
+const THIN = 3; // narrower boxes are put together
+const TEXT_MIN = 30;
+const PAD = 4;
+
+export interface Box {
+  x: number;
+  width: number;
+  node: number; // a thin box: the parent of what it holds
+  thin: number; // how many frames it stands for, 0: a frame of its own
+  value: number;
+}
+
+export type Rows = Box[][]; // by depth, each from left to right
+
+// The boxes of `zoom` and what is below, and its callers over the whole width.
+export function layOut(flame: Flame, total: Float64Array, zoom: number, width: number): Rows {
+  const rows: Rows = [];
+  const put = (depth: number, box: Box) => (rows[depth] ??= []).push(box);
+  const scale = total[zoom] > 0 ? width / total[zoom] : 0;
+  for (let n = zoom; ; n = flame.parent[n]) {
+    put(flame.depth[n], { x: 0, width, node: n, thin: 0, value: total[n] });
+    if (n === 0) break;
+  }
+  const lefts = new Map<number, number>([[zoom, 0]]);
+  for (let n = zoom; n < flame.end[zoom];) {
+    const left = lefts.get(n);
+    if (left === undefined) { // a part of a thin box
+      n = flame.end[n];
+      continue;
+    }
+    let at = left, thin = 0, value = 0;
+    for (let child = n + 1; child < flame.end[n]; child = flame.end[child]) {
+      const wide = total[child] * scale;
+      if (total[child] === 0) continue;
+      if (wide < THIN) {
+        thin += flame.end[child] - child;
+        value += total[child];
+        continue;
+      }
+      lefts.set(child, at);
+      put(flame.depth[child], { x: at, width: wide, node: child, thin: 0, value: total[child] });
+      at += wide;
+    }
+    if (thin > 0)
+      put(flame.depth[n] + 1, { x: at, width: Math.max(value * scale, 1), node: n, thin, value });
+    n++;
+  }
+  for (let depth = 0; depth < rows.length; depth++) rows[depth] ??= [];
+  return rows;
+}
+
+// The number of the box of a row at `x`, by bisection, or -1.
+export function boxAt(row: Box[] | undefined, x: number): number {
+  let low = 0, high = row?.length ?? 0;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (row![middle].x <= x) low = middle + 1;
+    else high = middle;
+  }
+  const box = low > 0 ? row![low - 1] : undefined;
+  return box && x < box.x + box.width ? low - 1 : -1;
+}
+
+export interface Look {
+  fills: Record<string, string>; // by origin
+  ink: string;
+  edge: string;
+  mark: string;
+  font: string;
+}
+
+// What of a CanvasRenderingContext2D is used.
+export interface Surface {
+  fillStyle: string | CanvasGradient | CanvasPattern;
+  strokeStyle: string | CanvasGradient | CanvasPattern;
+  lineWidth: number;
+  globalAlpha: number;
+  font: string;
+  textBaseline: CanvasTextBaseline;
+  clearRect(x: number, y: number, width: number, height: number): void;
+  fillRect(x: number, y: number, width: number, height: number): void;
+  strokeRect(x: number, y: number, width: number, height: number): void;
+  fillText(text: string, x: number, y: number): void;
+  measureText(text: string): { width: number };
+  beginPath(): void;
+  moveTo(x: number, y: number): void;
+  lineTo(x: number, y: number): void;
+  stroke(): void;
+}
+
+export interface Scene {
+  rows: Rows;
+  flame: Flame;
+  functions: Func[];
+  zoom: number;
+  selected: Box | null;
+  found: ((func: number) => boolean) | null; // what a search is for
+  top: number; // scrolled
+  width: number;
+  height: number;
+}
+
+const cut = (text: string, letters: number): string =>
+  text.length <= letters ? text : letters < 3 ? '' : text.slice(0, letters - 1) + '…';
+
+function hatch(surface: Surface, look: Look, box: Box, y: number): void {
+  surface.fillStyle = look.fills.none;
+  surface.fillRect(box.x, y, box.width, ROW - 1);
+  surface.strokeStyle = look.ink;
+  surface.lineWidth = 1;
+  surface.globalAlpha = 0.4;
+  surface.beginPath();
+  for (let x = box.x; x < box.x + box.width; x += 5) {
+    const reach = Math.min(ROW - 1, box.x + box.width - x);
+    surface.moveTo(x, y + ROW - 1);
+    surface.lineTo(x + reach, y + ROW - 1 - reach);
+  }
+  surface.stroke();
+  surface.globalAlpha = 1;
+}
+
+export function draw(surface: Surface, look: Look, scene: Scene): void {
+  const { rows, flame, functions } = scene;
+  surface.clearRect(0, 0, scene.width, scene.height);
+  surface.font = look.font;
+  surface.textBaseline = 'middle';
+  const letter = surface.measureText('nnnnnnnnnn').width / 10;
+  const firstRow = Math.floor(scene.top / ROW);
+  const lastRow = Math.min(rows.length, Math.ceil((scene.top + scene.height) / ROW));
+  for (let depth = firstRow; depth < lastRow; depth++) {
+    const y = depth * ROW - scene.top;
+    for (const box of rows[depth]) {
+      const func = flame.func[box.node];
+      if (box.thin > 0) {
+        hatch(surface, look, box, y);
+      } else {
+        const above = depth < flame.depth[scene.zoom];
+        const dim = above || (scene.found !== null && (func < 0 || !scene.found(func)));
+        surface.globalAlpha = dim ? 0.45 : 1;
+        surface.fillStyle = look.fills[func < 0 ? 'none' : ORIGINS[functions[func].origin]];
+        surface.fillRect(box.x, y, Math.max(box.width - 1, 1), ROW - 1);
+        surface.globalAlpha = 1;
+      }
+      if (box.width >= TEXT_MIN) {
+        const text = box.thin > 0 ? `${box.thin} thin` : func < 0 ? 'all' : functions[func].name;
+        surface.fillStyle = look.ink;
+        surface.fillText(cut(text, Math.floor((box.width - 2 * PAD) / letter)), box.x + PAD,
+          y + ROW / 2);
+      }
+      if (box === scene.selected) {
+        surface.strokeStyle = look.mark;
+        surface.lineWidth = 2;
+        surface.strokeRect(box.x + 1, y + 1, Math.max(box.width - 3, 1), ROW - 3);
+      }
+    }
+  }
+}

@@ -1,0 +1,62 @@
+// What the views are put together from.
+import { createContext, type ComponentChildren, type JSX } from 'preact';
+import { useContext } from 'preact/hooks';
+import type { Metric, Profile } from './data';
+import { ROOT, type Choice, type Sums } from './sums';
+import type { View } from './view';
+import { share, time } from './words';
+
+export interface Page {
+  profile: Profile;
+  view: View;
+  metric: Metric;
+  choice: Choice;
+  sums: Sums; // of the choice, all phases
+  go: (change: Partial<View>) => void; // an entry of the history
+  set: (change: Partial<View>) => void; // none: a search that is being typed, a selection
+}
+
+export const PageContext = createContext<Page | null>(null);
+export const usePage = (): Page => useContext(PageContext)!;
+
+// Names are foreign text: kept apart in their direction of writing, cut by the style.
+export function Name({ text }: { text: string }) {
+  return <bdi class="name" title={text.slice(0, 500)}>{text}</bdi>;
+}
+
+export function FunctionName({ func }: { func: number }) {
+  const { profile } = usePage();
+  if (func === ROOT) return <span class="faint">(nobody: outermost)</span>;
+  const { name, where } = profile.functions[func];
+  return <span class="function"><Name text={name} /> <span class="faint where">
+    <Name text={where} /></span></span>;
+}
+
+export function Meter({ part, whole }: { part: number; whole: number }) {
+  const percent = whole ? Math.min(100, 100 * part / whole) : 0;
+  return <span class="meter" aria-hidden="true"><i style={{ width: `${percent}%` }} /></span>;
+}
+
+export function Times({ part, whole }: { part: number; whole: number }) {
+  return <>
+    <td class="number">{share(part, whole)}</td>
+    <td class="number faint time">{time(part)}</td>
+  </>;
+}
+
+export function Section({ title, id, children }: { title: ComponentChildren; id: string;
+  children: ComponentChildren }) {
+  return <section aria-labelledby={id}><h2 id={id}>{title}</h2>{children}</section>;
+}
+
+// What may be wider than the page; with the focus in it, the arrow keys move it.
+export function Scroll({ label, children }: { label: string; children: ComponentChildren }) {
+  return <div class="scroll" role="group" aria-label={label} tabIndex={0}>{children}</div>;
+}
+
+export const opens = (action: () => void) => ({
+  onClick: (event: JSX.TargetedMouseEvent<HTMLElement>) => {
+    event.preventDefault();
+    action();
+  },
+});

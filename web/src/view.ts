@@ -1,0 +1,69 @@
+// What is shown, in the part of the address behind `#`: one stack of filters for all views. A
+// change is an entry of the browser's history, so Back undoes it.
+
+export const TABS = ['overview', 'explore', 'function'] as const;
+export type Tab = (typeof TABS)[number];
+
+export interface View {
+  tab: Tab;
+  metric: string;
+  process: number;
+  thread: number;
+  focus: string;
+  hide: string;
+  search: string;
+  idle: boolean;
+  func: number; // the one selected; -1: none
+  zoom: number; // node of the flame graph, 0: all
+}
+
+export const START: View = {
+  tab: 'overview', metric: '', process: -1, thread: -1, focus: '', hide: '', search: '',
+  idle: false, func: -1, zoom: 0,
+};
+
+const index = (text: string | null, below: number, otherwise: number): number => {
+  const value = text !== null && /^\d+$/.test(text) ? Number(text) : otherwise;
+  return value < below ? value : otherwise;
+};
+
+export interface Limits {
+  metrics: string[];
+  processes: number;
+  threads: number;
+  functions: number;
+  boxes: number;
+}
+
+export function readView(hash: string, limits: Limits, start: View): View {
+  const words = new URLSearchParams(hash.replace(/^#/, ''));
+  const tab = words.get('tab') as Tab;
+  const metric = words.get('metric') ?? '';
+  return {
+    tab: TABS.includes(tab) ? tab : start.tab,
+    metric: limits.metrics.includes(metric) ? metric : start.metric,
+    process: index(words.get('process'), limits.processes, -1),
+    thread: index(words.get('thread'), limits.threads, -1),
+    focus: words.get('focus') ?? '',
+    hide: words.get('hide') ?? '',
+    search: words.get('search') ?? '',
+    idle: words.get('idle') === '1',
+    func: index(words.get('function'), limits.functions, -1),
+    zoom: index(words.get('zoom'), limits.boxes, 0),
+  };
+}
+
+export function writeView(view: View, start: View): string {
+  const words = new URLSearchParams();
+  if (view.tab !== start.tab) words.set('tab', view.tab);
+  if (view.metric !== start.metric) words.set('metric', view.metric);
+  if (view.process >= 0) words.set('process', String(view.process));
+  if (view.thread >= 0) words.set('thread', String(view.thread));
+  if (view.focus) words.set('focus', view.focus);
+  if (view.hide) words.set('hide', view.hide);
+  if (view.search) words.set('search', view.search);
+  if (view.idle) words.set('idle', '1');
+  if (view.func >= 0) words.set('function', String(view.func));
+  if (view.zoom > 0) words.set('zoom', String(view.zoom));
+  return '#' + words.toString();
+}

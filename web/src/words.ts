@@ -1,0 +1,38 @@
+// Numbers as the terminal's report writes them.
+
+export function time(ns: number): string {
+  const units: [string, number, number][] = [ // with where the next one reads better
+    ['ns', 1, 1000], ['us', 1e3, 1000], ['ms', 1e6, 1000], ['s', 1e9, 120], ['min', 6e10, 120],
+    ['h', 3.6e12, Infinity],
+  ];
+  if (ns === 0) return '0 s';
+  for (const [unit, scale, limit] of units) {
+    const value = Number((ns / scale).toPrecision(3));
+    if (value < limit) return `${value} ${unit}`;
+  }
+  return '';
+}
+
+export function share(part: number, whole: number): string {
+  const percent = whole ? 100 * part / whole : 0;
+  if (part > 0 && percent < 0.05) return '<0.1 %';
+  return `${percent.toFixed(percent > 0 && percent < 9.95 ? 1 : 0)} %`;
+}
+
+// How much faster the whole would be, at most, without that part.
+export function bound(part: number, whole: number): string {
+  const rest = whole ? 1 - part / whole : 1;
+  if (rest < 0.01) return '>x100';
+  const value = 1 / rest;
+  return `x${value.toFixed(value < 9.995 ? 2 : 1)}`;
+}
+
+export const count = (value: number): string => value.toLocaleString('en-US');
+
+export const plural = (value: number, one: string): string =>
+  `${count(value)} ${one}${value === 1 ? '' : 's'}`;
+
+// A word of a shell command.
+export function quoted(word: string): string {
+  return /^[\w./:-]+$/.test(word) ? word : `'${word.replace(/'/g, "'\\''")}'`;
+}
