@@ -128,6 +128,16 @@ static uint32_t header_bytes(const struct cairn_pylayout *l)
     return l->code_size < CAIRN_PYLAYOUT_CODE_BYTES ? l->code_size : CAIRN_PYLAYOUT_CODE_BYTES;
 }
 
+/* Memory that was freed looks like the object that was there, but for its first word: where its
+ * references were counted stands 0, or the address of the next free block. A count is not 0, and
+ * above its 32 bits 16 are (from 3.14 on flags follow). */
+static bool is_counted(const struct cairn_pylayout *l, const struct arrival *from)
+{
+    uint64_t word = u64_of(from, l->object_type - 8);
+
+    return (uint32_t)word != 0 && (word >> 32 & 0xffff) == 0;
+}
+
 /* The type of all code objects is the one whose name is "code"; asked once. */
 static bool is_code_type(struct cairn_pycodes *codes, uint64_t type)
 {
@@ -465,8 +475,8 @@ static int read_headers(struct cairn_pycodes *codes, struct arrival *batch, size
     for (size_t i = 0; i < count; i++) {
         struct cairn_pycode_entry *entry = cairn_pycodes_find(codes, batch[i].address);
 
-        batch[i].ok =
-            looks[i].ok[0] && is_code_type(codes, u64_of(&batch[i], codes->layout->object_type));
+        batch[i].ok = looks[i].ok[0] && is_counted(codes->layout, &batch[i]) &&
+                      is_code_type(codes, u64_of(&batch[i], codes->layout->object_type));
         if (!batch[i].ok) {
             let_go(codes, entry, now_ns);
         } else if (entry && holds(codes->layout, &batch[i], entry, &looks[i])) {
@@ -515,6 +525,46 @@ static struct cairn_pystr instructions_of(const struct cairn_pylayout *l,
                                 .raw_bytes = (size_t)u32_of(from, l->object_count) * 2};
 }
 
+static bool same_fingerprint(const struct cairn_pylayout *l, const struct arrival *a,
+                             const struct arrival *b)
+{
+    uint64_t parts[2][CAIRN_PYCODE_PARTS];
+
+    fingerprint_of(l, a, parts[0]);
+    fingerprint_of(l, b, parts[1]);
+    return memcmp(parts[0], parts[1], sizeof(parts[0])) == 0;
+}
+
+/* What pointed to the texts may have gone while they were read: then they can be another's. */
+static int read_headers_again(struct cairn_pycodes *codes, struct arrival *batch, size_t count,
+                              uint64_t now_ns)
+{
+    const struct cairn_pylayout *l = codes->layout;
+    struct cairn_remote_part parts[BATCH];
+    struct arrival again[BATCH];
+    bool ok[BATCH] = {0};
+    size_t some = 0;
+
+    for (size_t i = 0; i < count; i++)
+        if (batch[i].ok) {
+            parts[some] =
+                (struct cairn_remote_part){batch[i].address, again[some].bytes, header_bytes(l)};
+            some++;
+        }
+    CAIRN_TRY(cairn_pystr_read_each(codes->remote, parts, some, ok));
+    some = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (!batch[i].ok)
+            continue;
+        batch[i].ok =
+            ok[some] && is_counted(l, &again[some]) && same_fingerprint(l, &batch[i], &again[some]);
+        if (!batch[i].ok)
+            let_go(codes, cairn_pycodes_find(codes, batch[i].address), now_ns);
+        some++;
+    }
+    return 0;
+}
+
 static int load_batch(struct cairn_pycodes *codes, struct arrival *batch, size_t count,
                       uint64_t now_ns, struct cairn_buf *buf)
 {
@@ -543,6 +593,11 @@ static int load_batch(struct cairn_pycodes *codes, struct arrival *batch, size_t
             continue;
         memcpy(batch[i].strs, strs + next, sizeof(batch[i].strs));
         next += 5;
+    }
+    CAIRN_TRY(read_headers_again(codes, batch, count, now_ns));
+    for (size_t i = 0; i < count; i++) {
+        if (!batch[i].ok)
+            continue;
         if (has_names(l, &batch[i]))
             CAIRN_TRY(make_entry(codes, &batch[i], now_ns));
         else

@@ -1,0 +1,195 @@
+/* Code objects in memory that is freed and used again meanwhile. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "err.h"
+#include "objects.h"
+#include "pycode.h"
+
+#define NOW_NS UINT64_C(1000000000)
+#define STATE_ASCII 0x64u /* compact, ASCII, one byte a character: 3.8 to 3.13 */
+#define UNITS 4
+
+/* A program with one code object; its texts can become others' once a number of reads was made. */
+struct world {
+    struct objects objects;
+    struct cairn_pylayout layout;
+    struct cairn_remote remote;
+    struct cairn_pyread_stats stats;
+    struct cairn_pycodes codes;
+    uint64_t code, name;
+    int reads_left; /* until it is gone; below 0: it stays */
+};
+
+static void put_u32(struct world *world, uint64_t address, uint32_t value)
+{
+    memcpy(world->objects.memory + (address - OBJECTS_BASE), &value, sizeof(value));
+}
+
+static uint64_t make_str(struct world *world, const char *text)
+{
+    const struct cairn_pylayout *l = &world->layout;
+    uint64_t str = objects_make(&world->objects, l->unicode_ascii_data + 64, 0);
+
+    objects_put(&world->objects, str + l->unicode_length, strlen(text));
+    put_u32(world, str + l->unicode_state, STATE_ASCII);
+    memcpy(world->objects.memory + (str + l->unicode_ascii_data - OBJECTS_BASE), text,
+           strlen(text));
+    return str;
+}
+
+static uint64_t make_code(struct world *world)
+{
+    const struct cairn_pylayout *l = &world->layout;
+    uint64_t type = objects_make_type(&world->objects, "code"),
+             code = objects_make(&world->objects, l->code_size + 2 * UNITS, type),
+             table = objects_make(&world->objects, 128, 0);
+
+    world->name = make_str(world, "function");
+    objects_put(&world->objects, code + l->object_count, UNITS);
+    objects_put(&world->objects, code + l->code_name, world->name);
+    objects_put(&world->objects, code + l->code_qualname, make_str(world, "Class.function"));
+    objects_put(&world->objects, code + l->code_filename, make_str(world, "file.py"));
+    objects_put(&world->objects, code + l->code_linetable, table);
+    return code;
+}
+
+static void set_references(struct world *world, uint64_t word)
+{
+    objects_put(&world->objects, world->code + world->layout.object_type - 8, word);
+}
+
+/* Its memory is the next free block, and a text that is being made lies where its name was. */
+static void free_code(struct world *world)
+{
+    set_references(world, OBJECTS_BASE + UINT64_C(0x7f0000000000));
+    memset(world->objects.memory + (world->name + world->layout.unicode_ascii_data - OBJECTS_BASE),
+           0, strlen("function"));
+}
+
+static int read_until_gone(void *ctx, const struct cairn_remote_part *parts, size_t count,
+                           size_t *ret_parts)
+{
+    struct world *world = ctx;
+
+    if (world->reads_left-- == 0)
+        free_code(world);
+    return objects_read(&world->objects, parts, count, ret_parts);
+}
+
+static int setup(void **state)
+{
+    static struct world world;
+    const struct cairn_pytable *table = cairn_pytable_find(12);
+    struct cairn_err err;
+
+    memset(&world, 0, sizeof(world));
+    world.reads_left = -1;
+    assert_int_equal(cairn_pylayout_from_table(table, &world.layout, &err), 0);
+    objects_init(&world.objects, &world.layout);
+    world.remote = (struct cairn_remote){.read = read_until_gone, .ctx = &world};
+    assert_int_equal(
+        cairn_pycodes_init(&world.codes, &world.remote, &world.layout, table, &world.stats), 0);
+    world.code = make_code(&world);
+    set_references(&world, 1);
+    *state = &world;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct world *world = *state;
+
+    cairn_pycodes_release(&world->codes);
+    return 0;
+}
+
+static const struct cairn_pycode_entry *load(struct world *world, uint64_t now_ns)
+{
+    assert_int_equal(cairn_pycodes_want(&world->codes, world->code), 0);
+    assert_int_equal(cairn_pycodes_load(&world->codes, now_ns), 0);
+    return cairn_pycodes_find(&world->codes, world->code);
+}
+
+static void test_code_is_read(void **state)
+{
+    struct world *world = *state;
+    const struct cairn_pycode_entry *entry = load(world, NOW_NS);
+
+    assert_non_null(entry);
+    assert_true(entry->named);
+    assert_int_equal(entry->code.name.size_bytes, strlen("function"));
+    assert_memory_equal(entry->code.name.data, "function", strlen("function"));
+    assert_int_equal(entry->unit_count, UNITS);
+}
+
+static void test_every_count_of_references_is_one(void **state)
+{
+    struct world *world = *state;
+    const uint64_t words[] = {
+        1,
+        999999999,                    /* 3.11, of what comes with the interpreter */
+        UINT64_C(0xffffffff),         /* 3.12, 3.13: immortal */
+        UINT64_C(0xc0000000),         /* 3.14: the same … */
+        UINT64_C(0x0004000000000001), /* … and flags */
+    };
+
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+        set_references(world, words[i]);
+        assert_non_null(load(world, NOW_NS + i));
+    }
+    assert_int_equal(world->stats.codes, 1);
+}
+
+static void test_freed_memory_is_no_code(void **state)
+{
+    struct world *world = *state;
+    const uint64_t words[] = {0, UINT64_C(0x00007f12a4c3e5b0), UINT64_C(0x000055d000000010),
+                              UINT64_C(0xdddddddddddddddd)};
+
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+        set_references(world, words[i]);
+        assert_null(load(world, NOW_NS + i));
+    }
+}
+
+/* Whenever it goes, no name comes of it but its own. */
+static void test_code_that_goes_while_it_is_read(void **state)
+{
+    int gone = 0, before = 0;
+
+    for (int reads = 0; !before; reads++) {
+        struct world *world;
+        const struct cairn_pycode_entry *entry;
+
+        assert_true(reads < 20);
+        setup(state);
+        world = *state;
+        world->reads_left = reads;
+        entry = load(world, NOW_NS);
+        gone += !entry;
+        if (entry)
+            assert_memory_equal(entry->code.name.data, "function", strlen("function"));
+        before = world->reads_left >= 0; /* it went after the last read */
+        teardown(state);
+    }
+    assert_true(gone > 2);
+    setup(state);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_code_is_read, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_every_count_of_references_is_one, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_freed_memory_is_no_code, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_code_that_goes_while_it_is_read, setup, teardown),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
