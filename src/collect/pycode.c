@@ -7,6 +7,7 @@
 #include "err.h"
 #include "format.h"
 #include "pystr.h"
+#include "pyunits.h"
 
 #define STRINGS_MAX_BYTES ((size_t)512 << 20)
 #define UNITS_MAX_BYTES ((size_t)512 << 20)
@@ -16,7 +17,6 @@
 #define CONFIRMED_TIMES 3
 #define CONFIRMED_APART_NS UINT64_C(10000000)
 #define CONFIRMED_MASK UINT64_C(7) /* of a time, where the count is kept */
-#define EXTENDED_ARG 144           /* until 3.10 */
 #define NAMES_MAX 65536
 
 enum { PART_NAME, PART_QUALNAME, PART_FILE, PART_LINETABLE, PART_LINE, PART_CODE, PART_UNITS };
@@ -168,53 +168,6 @@ static void fingerprint_of(const struct cairn_pylayout *l, const struct arrival 
     ret_parts[PART_UNITS] = cairn_pylayout_has(l->code_bytes) ? 0 : u32_of(from, l->object_count);
 }
 
-/* Marks every unit with its distance to the start of its instruction, and the places of calls. */
-static void mark_units(const struct cairn_pytable *table, struct cairn_span text, uint8_t *units,
-                       uint32_t count)
-{
-    uint32_t at = 0;
-
-    while (at < count) {
-        uint8_t flags = table->opcodes[text.data[(size_t)at * 2]];
-        uint32_t caches = flags & CAIRN_PYOP_CACHES;
-
-        if (flags & CAIRN_PYOP_MASK) {
-            /* How many caches follow what it hides is not known here: from now on anything may
-             * be a call. */
-            memset(units + at, CAIRN_PYUNIT_CALLER, count - at);
-            return;
-        }
-        for (uint32_t back = 0; back <= caches && at < count; back++, at++)
-            units[at] = (uint8_t)(back | (flags & CAIRN_PYOP_CALLER ? CAIRN_PYUNIT_CALLER : 0) |
-                                  (flags & CAIRN_PYOP_RESUMES ? CAIRN_PYUNIT_RESUMES : 0));
-    }
-}
-
-/* The same until 3.10: no caches, but where jumps lead. */
-static void mark_old_units(const struct cairn_pytable *table, struct cairn_span text,
-                           uint8_t *units, uint32_t count)
-{
-    uint32_t shift = table->minor >= 10 ? 0 : 1, prefix = 0;
-
-    memset(units, 0, count);
-    for (uint32_t at = 0; at < count; at++) {
-        uint8_t op = text.data[(size_t)at * 2], flags = table->opcodes[op];
-        uint32_t argument = prefix << 8 | text.data[(size_t)at * 2 + 1], target = UINT32_MAX;
-
-        prefix = op == EXTENDED_ARG ? argument : 0;
-        if (flags & CAIRN_PYOP_CALLER)
-            units[at] |= CAIRN_PYUNIT_CALLER;
-        if (flags & CAIRN_PYOP_CALL)
-            units[at] |= CAIRN_PYUNIT_CALL;
-        if (flags & CAIRN_PYOP_TO)
-            target = argument >> shift;
-        else if (flags & CAIRN_PYOP_OVER && (argument >> shift) < count)
-            target = at + 1 + (argument >> shift);
-        if (target < count)
-            units[target] |= CAIRN_PYUNIT_TARGET;
-    }
-}
-
 static int intern_part(struct cairn_pycodes *codes, const struct cairn_pystr *str,
                        struct cairn_span *ret)
 {
@@ -270,11 +223,9 @@ static int take_instructions(struct cairn_pycodes *codes, const struct arrival *
     entry->units = cairn_arena_alloc(&codes->arena, entry->unit_count + 1);
     if (!entry->units)
         return -CAIRN_ENOMEM;
-    if (!cairn_pylayout_has(l->code_bytes)) {
-        mark_units(codes->table, text, entry->units, entry->unit_count);
+    cairn_pyunits_mark(codes->table, text, entry->units, entry->unit_count);
+    if (!cairn_pylayout_has(l->code_bytes))
         return 0;
-    }
-    mark_old_units(codes->table, text, entry->units, entry->unit_count);
     CAIRN_TRY(intern_part(codes, &from->strs[PART_LINE], &entry->text));
     return take_sites(codes, from, text, entry);
 }

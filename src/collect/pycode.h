@@ -17,6 +17,7 @@
 #include "pylayout.h"
 #include "pyread.h"
 #include "pysites.h"
+#include "pyunits.h"
 #include "remote.h"
 #include "vec.h"
 
@@ -27,15 +28,6 @@
 #define CAIRN_PYCODE_BUSY_NS UINT64_C(250000000) /* so long after the last one that came */
 
 #define CAIRN_PYCODE_INNER_FRAMES 16 /* from the leaf on: these come and go */
-
-/* A unit's byte: how many units back its instruction starts, and … */
-#define CAIRN_PYUNIT_BACK 0x0f
-#define CAIRN_PYUNIT_LOOSE 0x10   /* a caller there need not look like one: it was met as such */
-#define CAIRN_PYUNIT_RESUMES 0x40 /* it can hand over to a generator without a call of C */
-#define CAIRN_PYUNIT_CALLER 0x80  /* a frame can stand there while one that it called runs */
-/* Until 3.10, where those have no meaning: something jumps here; it is a call in so many words. */
-#define CAIRN_PYUNIT_TARGET 0x10
-#define CAIRN_PYUNIT_CALL 0x20
 
 #define CAIRN_PYCODE_PARTS 7
 
