@@ -76,9 +76,10 @@ int cairn_clock_sleep_until(uint64_t when_ns)
     return -clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &when, NULL);
 }
 
-uint64_t cairn_clock_again(uint64_t begun_ns, uint64_t wait_ns, unsigned part)
+uint64_t cairn_clock_again(uint64_t begun_ns, uint64_t begun_cpu_ns, uint64_t wait_ns,
+                           unsigned part)
 {
-    uint64_t least_ns = (cairn_clock_mono_ns() - begun_ns) * part;
+    uint64_t least_ns = (cairn_clock_own_cpu_ns() - begun_cpu_ns) * part;
 
     return begun_ns + (least_ns > wait_ns ? least_ns : wait_ns);
 }

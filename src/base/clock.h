@@ -19,9 +19,11 @@ uint64_t cairn_clock_kernel_tick_ns(void);
 /* Sleeps until CLOCK_MONOTONIC reaches `when_ns`; 0, or -EINTR when a signal came first. */
 int cairn_clock_sleep_until(uint64_t when_ns);
 
-/* When to do again what was begun at `begun_ns` and is over now: `wait_ns` after its begin, or
- * later, so that it takes no more than one `part`th of the time. */
-uint64_t cairn_clock_again(uint64_t begun_ns, uint64_t wait_ns, unsigned part);
+/* When to do again what was begun at `begun_ns`, and at `begun_cpu_ns` of this process's CPU time,
+ * and is over now: `wait_ns` after its begin, or later, so that it takes no more than one `part`th
+ * of a CPU. Waiting for one is no reason to wait longer. */
+uint64_t cairn_clock_again(uint64_t begun_ns, uint64_t begun_cpu_ns, uint64_t wait_ns,
+                           unsigned part);
 
 /* The id of this boot, 36 characters and NUL; "unknown" when the kernel does not tell. */
 void cairn_clock_boot_id(char ret_text[37]);

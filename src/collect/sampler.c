@@ -265,18 +265,18 @@ static void poll_children(struct cairn_sampler *sampler, struct cairn_subject *s
                           uint64_t now_ns)
 {
     struct cairn_pids pids = {0};
-
-    uint64_t wait_ns = sampler->watch ? SCAN_WATCHED_NS : POLL_NS;
+    uint64_t wait_ns = sampler->watch ? SCAN_WATCHED_NS : POLL_NS, begun_cpu_ns;
 
     subject->children_at_ns = now_ns + wait_ns;
     if (!subject->ran && subject->workers.count && subject->workers.items[0]->has_book)
         return;
     subject->ran = false;
+    begun_cpu_ns = cairn_clock_own_cpu_ns();
     if (cairn_proc_children(subject->pid, &pids) == 0)
         for (size_t i = 0; i < pids.count; i++)
             cairn_sampler_add(sampler, pids.items[i], true, now_ns); /* fails: gone already */
     cairn_vec_release(&pids);
-    subject->children_at_ns = cairn_clock_again(now_ns, wait_ns, LOOK_PART);
+    subject->children_at_ns = cairn_clock_again(now_ns, begun_cpu_ns, wait_ns, LOOK_PART);
 }
 
 static void find_processes(struct cairn_sampler *sampler, uint64_t now_ns)
@@ -407,6 +407,7 @@ static bool is_exiting(const struct cairn_subject *subject)
 static bool scan(struct cairn_sampler *sampler, struct cairn_subject *subject, uint64_t now_ns)
 {
     struct cairn_proc_stat stat;
+    uint64_t begun_cpu_ns = cairn_clock_own_cpu_ns();
     bool exiting, complete;
     int code = cairn_proc_stat(subject->pid, 0, &stat);
 
@@ -420,8 +421,8 @@ static bool scan(struct cairn_sampler *sampler, struct cairn_subject *subject, u
     exiting = is_exiting(subject);
     subject->threads_changed |= code >= 0 && exiting && now_ns < subject->exiting_until_ns;
     subject->scan_at_ns = cairn_clock_again(
-        now_ns, code == 0 && sampler->watch && !exiting ? SCAN_WATCHED_NS : SCAN_POLLED_NS,
-        LOOK_PART);
+        now_ns, begun_cpu_ns,
+        code == 0 && sampler->watch && !exiting ? SCAN_WATCHED_NS : SCAN_POLLED_NS, LOOK_PART);
     if (!complete)
         subject->remains.open = false; /* there may be threads whose books are not known */
     if (code < 0)

@@ -22,6 +22,9 @@
 #include "vec.h"
 #include "waits.h"
 
+/* A starting interpreter maps its library within milliseconds. */
+#define CAIRN_SEEK_FIRST_NS UINT64_C(1000000)
+
 /* Ticks in a row in which a thread did the same: becomes one row. `ticks` 0: none is open. */
 struct cairn_run {
     uint32_t stack, ticks;

@@ -138,6 +138,7 @@ int cairn_tracks_read_names(struct cairn_writer *writer, struct cairn_subject *s
                             uint64_t now_ns)
 {
     struct naming naming = {.writer = writer, .subject = subject};
+    uint64_t begun_cpu_ns = cairn_clock_own_cpu_ns();
     bool nameless = false;
 
     for (size_t i = 0; i < subject->workers.count; i++)
@@ -147,7 +148,8 @@ int cairn_tracks_read_names(struct cairn_writer *writer, struct cairn_subject *s
         if (naming.code == 0 && subject->names_wait_ns == NAMES_FIRST_NS)
             naming.code = name_main_thread(writer, subject);
     }
-    subject->names_at_ns = cairn_clock_again(now_ns, subject->names_wait_ns, NAMES_PART);
+    subject->names_at_ns =
+        cairn_clock_again(now_ns, begun_cpu_ns, subject->names_wait_ns, NAMES_PART);
     subject->names_wait_ns *= 2;
     if (subject->names_wait_ns > NAMES_MOST_NS)
         subject->names_wait_ns = NAMES_MOST_NS;

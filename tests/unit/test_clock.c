@@ -77,13 +77,28 @@ static void test_a_signal_ends_the_sleep(void **state)
 
 static void test_what_takes_long_is_done_more_rarely(void **state)
 {
-    uint64_t now_ns = cairn_clock_mono_ns(), begun_ns = now_ns - 1000000, again_ns;
+    const uint64_t begun_ns = UINT64_C(1000000000000), spent_ns = 1000000;
+    uint64_t begun_cpu_ns = cairn_clock_own_cpu_ns(), again_ns;
 
     (void)state;
-    assert_int_equal(cairn_clock_again(begun_ns, 1000000000, 20), begun_ns + 1000000000);
-    again_ns = cairn_clock_again(begun_ns, 1000, 20);
-    assert_true(again_ns >= begun_ns + 20 * 1000000);
-    assert_true(again_ns <= begun_ns + 20 * (cairn_clock_mono_ns() - begun_ns));
+    while (cairn_clock_own_cpu_ns() - begun_cpu_ns < spent_ns)
+        continue;
+    assert_int_equal(cairn_clock_again(begun_ns, begun_cpu_ns, 1000000000, 20),
+                     begun_ns + 1000000000);
+    again_ns = cairn_clock_again(begun_ns, begun_cpu_ns, 1000, 20);
+    assert_true(again_ns >= begun_ns + 20 * spent_ns);
+    assert_true(again_ns <= begun_ns + 20 * (cairn_clock_own_cpu_ns() - begun_cpu_ns));
+}
+
+/* Others had the processor meanwhile: that does not make it dearer. */
+static void test_waiting_is_not_work(void **state)
+{
+    const uint64_t begun_ns = UINT64_C(1000000000000), wait_ns = 50000000;
+    uint64_t begun_cpu_ns = cairn_clock_own_cpu_ns();
+
+    (void)state;
+    assert_int_equal(cairn_clock_sleep_until(cairn_clock_mono_ns() + wait_ns), 0);
+    assert_true(cairn_clock_again(begun_ns, begun_cpu_ns, 1000, 20) < begun_ns + 20 * wait_ns);
 }
 
 static void test_the_boot_has_an_id(void **state)
@@ -115,6 +130,7 @@ int main(void)
         cmocka_unit_test(test_sleep_ends_at_its_time_and_not_before),
         cmocka_unit_test(test_a_signal_ends_the_sleep),
         cmocka_unit_test(test_what_takes_long_is_done_more_rarely),
+        cmocka_unit_test(test_waiting_is_not_work),
         cmocka_unit_test(test_the_boot_has_an_id),
         cmocka_unit_test(test_the_kernel_looks_every_few_milliseconds),
     };
