@@ -9,9 +9,12 @@ int cairn_stackids_code(struct cairn_writer *writer, struct cairn_pycode *code, 
         CAIRN_TRY(cairn_writer_string(writer, code->name, &def.name));
         CAIRN_TRY(cairn_writer_string(writer, code->qualname, &def.qualname));
         CAIRN_TRY(cairn_writer_string(writer, code->file, &def.file));
-        CAIRN_TRY(cairn_writer_code(writer, &def, &code->user));
-        table.code = code->user;
-        CAIRN_TRY(cairn_writer_linetable(writer, &table));
+        /* Copies of a process have copies of its code. */
+        if (!cairn_writer_find_code(writer, &def, &table, &code->user)) {
+            CAIRN_TRY(cairn_writer_code(writer, &def, &code->user));
+            table.code = code->user;
+            CAIRN_TRY(cairn_writer_linetable(writer, &table));
+        }
     }
     *ret_id = code->user;
     return 0;

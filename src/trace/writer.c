@@ -11,6 +11,7 @@
 #define ENV_MAX_BYTES ((size_t)4 << 20)
 #define COUNTERS_MAX 1024
 #define CLOCKS_MAX 4096
+#define ALIKE_LOOKS 8
 #define BUF_MAX_BYTES ((size_t)CAIRN_CHUNK_MAX_BYTES)
 
 size_t cairn_writer_count(const struct cairn_writer *writer, enum cairn_part part)
@@ -41,6 +42,7 @@ static int begin(struct cairn_writer *writer)
     const char *role = writer->options.role;
 
     cairn_arena_init(&writer->arena, ARENA_MAX_BYTES);
+    cairn_map_init(&writer->codes_by_content, CAIRN_IDS_MAX);
     cairn_map_init(&writer->locations_by_content, CAIRN_IDS_MAX);
     cairn_map_init(&writer->stacks_by_content, CAIRN_IDS_MAX);
     cairn_buf_init(&writer->env, ENV_MAX_BYTES);
@@ -109,6 +111,7 @@ void cairn_writer_free(struct cairn_writer *writer)
     cairn_vec_release(&writer->starts);
     cairn_vec_release(&writer->ordered);
     free_tables(writer);
+    cairn_map_release(&writer->codes_by_content);
     cairn_map_release(&writer->locations_by_content);
     cairn_map_release(&writer->stacks_by_content);
     cairn_intern_release(&writer->strings);
@@ -189,6 +192,38 @@ int cairn_writer_str(struct cairn_writer *writer, const char *str, uint32_t *ret
     return cairn_writer_string(writer, bytes, ret_id);
 }
 
+static uint64_t last_alike(const struct cairn_writer *writer, const struct cairn_code_def *def)
+{
+    uint64_t id = 0;
+
+    cairn_map_get(&writer->codes_by_content, (uint64_t)def->name << 32 | def->qualname,
+                  (uint64_t)def->file << 32 | def->first_line, &id);
+    return id;
+}
+
+static bool same_lines(const struct cairn_linetable_def *a, const struct cairn_linetable_def *b)
+{
+    return a->kind == b->kind && a->bytes.size_bytes == b->bytes.size_bytes &&
+           (!a->bytes.size_bytes || memcmp(a->bytes.data, b->bytes.data, a->bytes.size_bytes) == 0);
+}
+
+bool cairn_writer_find_code(const struct cairn_writer *writer, const struct cairn_code_def *def,
+                            const struct cairn_linetable_def *lines, uint32_t *ret_id)
+{
+    uint64_t id = last_alike(writer, def);
+
+    for (int looks = 0; id && looks < ALIKE_LOOKS; looks++) {
+        const struct cairn_writer_code *known = &writer->codes.items[id];
+
+        if (known->lines.code && same_lines(&known->lines, lines)) {
+            *ret_id = (uint32_t)id;
+            return true;
+        }
+        id = known->alike;
+    }
+    return false;
+}
+
 int cairn_writer_code(struct cairn_writer *writer, const struct cairn_code_def *def,
                       uint32_t *ret_id)
 {
@@ -200,7 +235,10 @@ int cairn_writer_code(struct cairn_writer *writer, const struct cairn_code_def *
         return -CAIRN_EINTERNAL;
     CAIRN_TRY(cairn_vec_reserve(&writer->codes, count + 1, CAIRN_IDS_MAX));
     CAIRN_TRY(reserve_stamp(writer, CAIRN_PART_CODE));
-    writer->codes.items[count] = (struct cairn_writer_code){.def = *def};
+    writer->codes.items[count] =
+        (struct cairn_writer_code){.def = *def, .alike = (uint32_t)last_alike(writer, def)};
+    CAIRN_TRY(cairn_map_put(&writer->codes_by_content, (uint64_t)def->name << 32 | def->qualname,
+                            (uint64_t)def->file << 32 | def->first_line, count));
     *ret_id = add_stamp(writer, CAIRN_PART_CODE, 8);
     return 0;
 }

@@ -29,7 +29,11 @@ void cairn_writer_free(struct cairn_writer *writer); /* drops what was not flush
 int cairn_writer_string(struct cairn_writer *writer, struct cairn_span bytes, uint32_t *ret_id);
 int cairn_writer_str(struct cairn_writer *writer, const char *str, uint32_t *ret_id);
 
-/* Every call makes a new code or module: the caller knows what is the same. */
+/* Every call makes a new code or module: the caller knows what is the same, or asks for a code with
+ * the same line table (`code` of `lines` does not count) that there is, among the latest of those
+ * that differ in it alone. */
+bool cairn_writer_find_code(const struct cairn_writer *writer, const struct cairn_code_def *def,
+                            const struct cairn_linetable_def *lines, uint32_t *ret_id);
 int cairn_writer_code(struct cairn_writer *writer, const struct cairn_code_def *def,
                       uint32_t *ret_id);
 int cairn_writer_linetable(struct cairn_writer *writer, const struct cairn_linetable_def *def);

@@ -36,6 +36,7 @@ struct cairn_part_state {
 struct cairn_writer_code {
     struct cairn_code_def def;
     struct cairn_linetable_def lines; /* code 0: none; bytes lie in the arena */
+    uint32_t alike; /* the last one before it that differs in `lines` alone; 0: none */
 };
 
 struct cairn_writer_counter {
@@ -79,6 +80,7 @@ struct cairn_writer {
 
     struct cairn_arena arena;
     struct cairn_intern strings;
+    struct cairn_map codes_by_content; /* the last one; `lines` are not part of the key */
     struct cairn_map locations_by_content, stacks_by_content;
     CAIRN_VEC(struct cairn_writer_code) codes;
     CAIRN_VEC(struct cairn_module_def) modules; /* build ids lie in the arena */

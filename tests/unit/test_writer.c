@@ -126,6 +126,37 @@ static void test_the_same_gets_the_same_id(void **state)
     assert_false(find(scene, 1, CAIRN_SECTION_WRITER, &strings));
 }
 
+static void test_a_code_is_found_by_what_it_says(void **state)
+{
+    static const uint8_t tables[][3] = {{1, 2, 3}, {1, 2, 4}};
+    struct scene *scene = *state;
+    struct cairn_writer *writer = scene->writer;
+    struct cairn_code_def def = {.first_line = 7};
+    struct cairn_linetable_def lines[2];
+    uint32_t ids[2], found;
+
+    assert_int_equal(cairn_writer_str(writer, "<lambda>", &def.name), 0);
+    assert_int_equal(cairn_writer_str(writer, "x.py", &def.file), 0);
+    for (size_t i = 0; i < 2; i++) { /* two on one line */
+        lines[i] = (struct cairn_linetable_def){.kind = CAIRN_LINES_LOCATION,
+                                                .bytes = {tables[i], sizeof(tables[i])}};
+        assert_false(cairn_writer_find_code(writer, &def, &lines[i], &found));
+        assert_int_equal(cairn_writer_code(writer, &def, &ids[i]), 0);
+        assert_false(cairn_writer_find_code(writer, &def, &lines[i], &found)); /* no table yet */
+        lines[i].code = ids[i];
+        assert_int_equal(cairn_writer_linetable(writer, &lines[i]), 0);
+        lines[i].code = 0;
+    }
+    for (size_t i = 0; i < 2; i++) {
+        assert_true(cairn_writer_find_code(writer, &def, &lines[i], &found));
+        assert_int_equal(found, ids[i]);
+    }
+    lines[0].bytes.size_bytes--;
+    assert_false(cairn_writer_find_code(writer, &def, &lines[0], &found));
+    def.first_line++;
+    assert_false(cairn_writer_find_code(writer, &def, &lines[1], &found));
+}
+
 static void test_ids_never_given_out_are_refused(void **state)
 {
     static const struct cairn_column_def columns[] = {{"stack", "id", CAIRN_ENC_UVARINT}};
@@ -447,6 +478,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_nothing_pending_makes_no_chunk),
         TEST(test_the_same_gets_the_same_id),
+        TEST(test_a_code_is_found_by_what_it_says),
         TEST(test_ids_never_given_out_are_refused),
         TEST(test_long_texts_are_cut_between_characters),
         TEST(test_large_dictionaries_go_out_in_chunks_of_their_own),
