@@ -14,12 +14,6 @@
 #define CODES_MAX ((size_t)1 << 22)
 #define NAMELESS_MAX 1024
 #define BATCH 64
-#define CONFIRMED_TIMES 3
-#define CONFIRMED_APART_NS UINT64_C(10000000)
-#define CONFIRMED_MASK UINT64_C(7) /* of a time, where the count is kept */
-#define NAMES_MAX 65536
-
-enum { PART_NAME, PART_QUALNAME, PART_FILE, PART_LINETABLE, PART_LINE, PART_CODE, PART_UNITS };
 
 int cairn_pycodes_init(struct cairn_pycodes *codes, struct cairn_remote *remote,
                        const struct cairn_pylayout *layout, const struct cairn_pytable *table,
@@ -28,6 +22,7 @@ int cairn_pycodes_init(struct cairn_pycodes *codes, struct cairn_remote *remote,
     *codes =
         (struct cairn_pycodes){.remote = remote, .layout = layout, .table = table, .stats = stats};
     cairn_map_init(&codes->by_address, CODES_MAX);
+    cairn_map_init(&codes->by_content, CODES_MAX);
     cairn_map_init(&codes->holds, CODES_MAX);
     cairn_map_init(&codes->counts, CODES_MAX);
     cairn_map_init(&codes->doubts, CODES_MAX);
@@ -40,6 +35,7 @@ int cairn_pycodes_init(struct cairn_pycodes *codes, struct cairn_remote *remote,
 void cairn_pycodes_release(struct cairn_pycodes *codes)
 {
     cairn_map_release(&codes->by_address);
+    cairn_map_release(&codes->by_content);
     cairn_map_release(&codes->holds);
     cairn_map_release(&codes->counts);
     cairn_map_release(&codes->doubts);
@@ -60,17 +56,6 @@ struct cairn_pycode_entry *cairn_pycodes_find(const struct cairn_pycodes *codes,
     return codes->entries.items[index];
 }
 
-bool cairn_pycodes_is_fresh(const struct cairn_pycodes *codes,
-                            const struct cairn_pycode_entry *entry, bool outer, uint64_t now_ns)
-{
-    bool busy = now_ns - codes->came_ns < CAIRN_PYCODE_BUSY_NS;
-    uint64_t most_ns = busy ? CAIRN_PYCODE_FRESH_BUSY_NS : CAIRN_PYCODE_FRESH_NS;
-
-    if (outer && now_ns - codes->taken_over_ns >= CAIRN_PYCODE_BUSY_NS)
-        most_ns *= 10;
-    return entry && now_ns - entry->checked_ns <= most_ns;
-}
-
 int cairn_pycodes_want(struct cairn_pycodes *codes, uint64_t address)
 {
     for (size_t i = 0; i < codes->wanted.count; i++) {
@@ -82,28 +67,12 @@ int cairn_pycodes_want(struct cairn_pycodes *codes, uint64_t address)
     return 0;
 }
 
-int cairn_pycodes_confirm(struct cairn_pycodes *codes, const struct cairn_pycode_entry *entry,
-                          uint32_t place, uint64_t now_ns, bool *ret_often)
-{
-    uint64_t known = 0, count, since_ns;
-
-    cairn_map_get(&codes->doubts, entry->code.number, place, &known);
-    count = known & CONFIRMED_MASK;
-    since_ns = known & ~CONFIRMED_MASK;
-    *ret_often = count >= CONFIRMED_TIMES;
-    if (*ret_often || (count && now_ns - since_ns < CONFIRMED_APART_NS))
-        return 0;
-    *ret_often = ++count == CONFIRMED_TIMES;
-    return cairn_map_put(&codes->doubts, entry->code.number, place,
-                         (now_ns & ~CONFIRMED_MASK) | count);
-}
-
 /* A code object on its way from the target into an entry. */
 struct arrival {
     uint64_t address;
     uint8_t bytes[CAIRN_PYLAYOUT_CODE_BYTES];
     bool ok;
-    struct cairn_pystr strs[5]; /* by PART_; the last one is the instructions */
+    struct cairn_pystr strs[5]; /* by CAIRN_PYPART_; the last one is the instructions */
 };
 
 static uint64_t u64_of(const struct arrival *from, uint32_t place)
@@ -157,15 +126,17 @@ static bool is_code_type(struct cairn_pycodes *codes, uint64_t type)
 static void fingerprint_of(const struct cairn_pylayout *l, const struct arrival *from,
                            uint64_t ret_parts[CAIRN_PYCODE_PARTS])
 {
-    ret_parts[PART_NAME] = u64_of(from, l->code_name);
-    ret_parts[PART_QUALNAME] =
+    ret_parts[CAIRN_PYPART_NAME] = u64_of(from, l->code_name);
+    ret_parts[CAIRN_PYPART_QUALNAME] =
         cairn_pylayout_has(l->code_qualname) ? u64_of(from, l->code_qualname) : 0;
-    ret_parts[PART_FILE] = u64_of(from, l->code_filename);
-    ret_parts[PART_LINETABLE] = u64_of(from, l->code_linetable);
-    ret_parts[PART_LINE] = u32_of(from, l->code_first_line);
+    ret_parts[CAIRN_PYPART_FILE] = u64_of(from, l->code_filename);
+    ret_parts[CAIRN_PYPART_LINETABLE] = u64_of(from, l->code_linetable);
+    ret_parts[CAIRN_PYPART_LINE] = u32_of(from, l->code_first_line);
     /* Until 3.10 the instructions are an object of their own, later as many units behind it. */
-    ret_parts[PART_CODE] = cairn_pylayout_has(l->code_bytes) ? u64_of(from, l->code_bytes) : 0;
-    ret_parts[PART_UNITS] = cairn_pylayout_has(l->code_bytes) ? 0 : u32_of(from, l->object_count);
+    ret_parts[CAIRN_PYPART_CODE] =
+        cairn_pylayout_has(l->code_bytes) ? u64_of(from, l->code_bytes) : 0;
+    ret_parts[CAIRN_PYPART_UNITS] =
+        cairn_pylayout_has(l->code_bytes) ? 0 : u32_of(from, l->object_count);
 }
 
 static int intern_part(struct cairn_pycodes *codes, const struct cairn_pystr *str,
@@ -200,11 +171,11 @@ static int take_instructions(struct cairn_pycodes *codes, const struct arrival *
                              struct cairn_pycode_entry *entry)
 {
     const struct cairn_pylayout *l = codes->layout;
-    struct cairn_span text = from->strs[PART_LINE].text;
+    struct cairn_span text = from->strs[CAIRN_PYPART_LINE].text;
 
     if (cairn_pylayout_has(l->code_instructions))
         entry->start = from->address + l->code_instructions;
-    entry->unit_count = (uint32_t)(from->strs[PART_LINE].text.size_bytes / 2);
+    entry->unit_count = (uint32_t)(from->strs[CAIRN_PYPART_LINE].text.size_bytes / 2);
     if (cairn_pylayout_has(l->code_frame_words))
         entry->frame_bytes = u32_of(from, l->code_frame_words) * 8;
     else if (cairn_pylayout_has(l->code_locals) && cairn_pylayout_has(l->code_stack))
@@ -218,7 +189,7 @@ static int take_instructions(struct cairn_pycodes *codes, const struct arrival *
         entry->first_unit = u32_of(from, l->code_first_traceable);
         entry->hidden = entry->first_unit >= entry->unit_count;
     }
-    if (!from->strs[PART_LINE].ok)
+    if (!from->strs[CAIRN_PYPART_LINE].ok)
         return 0;
     entry->units = cairn_arena_alloc(&codes->arena, entry->unit_count + 1);
     if (!entry->units)
@@ -226,15 +197,15 @@ static int take_instructions(struct cairn_pycodes *codes, const struct arrival *
     cairn_pyunits_mark(codes->table, text, entry->units, entry->unit_count);
     if (!cairn_pylayout_has(l->code_bytes))
         return 0;
-    CAIRN_TRY(intern_part(codes, &from->strs[PART_LINE], &entry->text));
+    CAIRN_TRY(intern_part(codes, &from->strs[CAIRN_PYPART_LINE], &entry->text));
     return take_sites(codes, from, text, entry);
 }
 
 /* A version without qualified names has no address of one. */
 static bool has_names(const struct cairn_pylayout *l, const struct arrival *from)
 {
-    return from->strs[PART_NAME].ok && from->strs[PART_FILE].ok &&
-           (from->strs[PART_QUALNAME].ok || !cairn_pylayout_has(l->code_qualname));
+    return from->strs[CAIRN_PYPART_NAME].ok && from->strs[CAIRN_PYPART_FILE].ok &&
+           (from->strs[CAIRN_PYPART_QUALNAME].ok || !cairn_pylayout_has(l->code_qualname));
 }
 
 static uint8_t lines_of(int minor)
@@ -244,33 +215,97 @@ static uint8_t lines_of(int minor)
     return minor == 10 ? CAIRN_LINES_PEP626 : CAIRN_LINES_LNOTAB;
 }
 
-static int make_entry(struct cairn_pycodes *codes, const struct arrival *from, uint64_t now_ns)
+static uint64_t content_of(const struct cairn_pycode_entry *entry)
+{
+    /* Interned texts are equal when they lie at the same place. */
+    return (uintptr_t)entry->code.name.data ^
+           (uint64_t)(uintptr_t)entry->code.linetable.data << 20 ^
+           (uint64_t)entry->code.first_line << 40;
+}
+
+/* An entry of the same address and content that was there before; else NULL. */
+static struct cairn_pycode_entry *find_alike(const struct cairn_pycodes *codes,
+                                             const struct arrival *from,
+                                             const struct cairn_pycode_entry *entry)
+{
+    struct cairn_span text = from->strs[CAIRN_PYPART_LINE].text;
+    struct cairn_pycode_entry *old;
+    uint64_t index;
+
+    if (!entry->named || !from->strs[CAIRN_PYPART_LINE].ok ||
+        !cairn_map_get(&codes->by_content, from->address, content_of(entry), &index))
+        return NULL;
+    old = codes->entries.items[index];
+    if (old->code.name.data != entry->code.name.data ||
+        old->code.qualname.data != entry->code.qualname.data ||
+        old->code.file.data != entry->code.file.data ||
+        old->code.linetable.data != entry->code.linetable.data ||
+        old->code.first_line != entry->code.first_line || !old->units ||
+        old->unit_count != text.size_bytes / 2)
+        return NULL;
+    if (cairn_pylayout_has(codes->layout->code_bytes) &&
+        (old->text.size_bytes != text.size_bytes ||
+         memcmp(old->text.data, text.data, text.size_bytes) != 0))
+        return NULL;
+    return old;
+}
+
+static int take_texts(struct cairn_pycodes *codes, const struct arrival *from, uint64_t now_ns,
+                      struct cairn_pycode_entry *entry)
+{
+    *entry = (struct cairn_pycode_entry){
+        .code = {.address = from->address, .linetable_kind = lines_of(codes->table->minor)},
+        .checked_ns = now_ns,
+        .named = has_names(codes->layout, from),
+    };
+    fingerprint_of(codes->layout, from, entry->parts);
+    entry->code.first_line = (uint32_t)entry->parts[CAIRN_PYPART_LINE];
+    if (!entry->named)
+        return 0;
+    CAIRN_TRY(intern_part(codes, &from->strs[CAIRN_PYPART_NAME], &entry->code.name));
+    if (entry->parts[CAIRN_PYPART_QUALNAME])
+        CAIRN_TRY(intern_part(codes, &from->strs[CAIRN_PYPART_QUALNAME], &entry->code.qualname));
+    CAIRN_TRY(intern_part(codes, &from->strs[CAIRN_PYPART_FILE], &entry->code.file));
+    if (from->strs[CAIRN_PYPART_LINETABLE].ok)
+        CAIRN_TRY(intern_part(codes, &from->strs[CAIRN_PYPART_LINETABLE], &entry->code.linetable));
+    return 0;
+}
+
+static int add_entry(struct cairn_pycodes *codes, const struct arrival *from,
+                     const struct cairn_pycode_entry *made)
 {
     struct cairn_pycode_entry *entry = cairn_arena_alloc(&codes->arena, sizeof(*entry));
-    bool known = cairn_pycodes_find(codes, from->address) != NULL, qualified;
+    size_t count = codes->entries.count;
 
     if (!entry)
         return -CAIRN_ENOMEM;
-    entry->code.address = from->address;
-    entry->code.number = (uint32_t)codes->entries.count;
-    entry->code.linetable_kind = lines_of(codes->table->minor);
-    fingerprint_of(codes->layout, from, entry->parts);
-    entry->code.first_line = (uint32_t)entry->parts[PART_LINE];
-    entry->checked_ns = now_ns;
-    qualified = entry->parts[PART_QUALNAME] != 0;
-    entry->named = has_names(codes->layout, from);
-    if (entry->named) {
-        CAIRN_TRY(intern_part(codes, &from->strs[PART_NAME], &entry->code.name));
-        if (qualified)
-            CAIRN_TRY(intern_part(codes, &from->strs[PART_QUALNAME], &entry->code.qualname));
-        CAIRN_TRY(intern_part(codes, &from->strs[PART_FILE], &entry->code.file));
-        if (from->strs[PART_LINETABLE].ok)
-            CAIRN_TRY(intern_part(codes, &from->strs[PART_LINETABLE], &entry->code.linetable));
-    }
+    *entry = *made;
+    entry->code.number = (uint32_t)count;
     CAIRN_TRY(take_instructions(codes, from, entry));
-    CAIRN_TRY(cairn_vec_reserve(&codes->entries, codes->entries.count + 1, CODES_MAX));
-    CAIRN_TRY(cairn_map_put(&codes->by_address, from->address, 0, codes->entries.count));
+    CAIRN_TRY(cairn_vec_reserve(&codes->entries, count + 1, CODES_MAX));
+    CAIRN_TRY(cairn_map_put(&codes->by_address, from->address, 0, count));
+    CAIRN_TRY(cairn_map_put(&codes->by_content, from->address, content_of(entry), count));
     codes->entries.items[codes->entries.count++] = entry;
+    return 0;
+}
+
+static int make_entry(struct cairn_pycodes *codes, const struct arrival *from, uint64_t now_ns)
+{
+    bool known = cairn_pycodes_find(codes, from->address) != NULL;
+    struct cairn_pycode_entry made, *old;
+
+    CAIRN_TRY(take_texts(codes, from, now_ns, &made));
+    old = find_alike(codes, from, &made);
+    if (old) {
+        memcpy(old->parts, made.parts, sizeof(old->parts));
+        old->checked_ns = now_ns;
+        old->gone_ns = 0;
+        if (cairn_pylayout_has(codes->layout->code_names))
+            old->names_at = u64_of(from, codes->layout->code_names);
+        CAIRN_TRY(cairn_map_put(&codes->by_address, from->address, 0, old->code.number));
+    } else {
+        CAIRN_TRY(add_entry(codes, from, &made));
+    }
     codes->came_ns = now_ns;
     codes->stats->codes++;
     codes->stats->code_reloads += known;
@@ -279,59 +314,17 @@ static int make_entry(struct cairn_pycodes *codes, const struct arrival *from, u
     return 0;
 }
 
-/* The names are asked for once: a code object never changes them. */
-static int load_names(struct cairn_pycodes *codes, struct cairn_pycode_entry *entry)
-{
-    uint64_t tuple = entry->names_at, count;
-    int code;
-
-    entry->names_at = 0;
-    if (!tuple)
-        return 0;
-    code = cairn_remote_get(codes->remote, tuple + codes->layout->object_count, &count, 8);
-    if (code == 0 && count && count <= NAMES_MAX) {
-        entry->names = cairn_arena_alloc(&codes->arena, count * sizeof(*entry->names));
-        if (!entry->names)
-            return -CAIRN_ENOMEM;
-        /* The items of a tuple lie behind its length. */
-        code = cairn_remote_get(codes->remote, tuple + codes->layout->object_count + 8,
-                                entry->names, count * sizeof(*entry->names));
-        if (code == 0)
-            entry->name_count = (uint32_t)count;
-    }
-    return code == -CAIRN_EGONE || code == -CAIRN_EPERM ? code : 0;
-}
-
-int cairn_pycodes_site(struct cairn_pycodes *codes, const struct cairn_pycode_entry *caller,
-                       const struct cairn_pycode_entry *callee, uint64_t instr, uint64_t *ret_instr)
-{
-    struct cairn_pycode_entry *entry = codes->entries.items[caller->code.number];
-    bool found = false;
-
-    CAIRN_TRY(load_names(codes, entry));
-    for (uint32_t i = 0; i < entry->site_count; i++) {
-        const struct cairn_pycallsite *site = &entry->sites[i];
-        uint64_t at = 2 * (uint64_t)site->unit;
-
-        if (site->name >= entry->name_count || entry->names[site->name] != callee->parts[PART_NAME])
-            continue;
-        if (!found || at <= instr || *ret_instr > instr)
-            *ret_instr = at;
-        found = true;
-    }
-    return found;
-}
-
 /* The parts whose text is looked at again: where code lies that took over another's address, its
  * name often lies where the other's name was, too. */
-static const int looked_at[] = {PART_NAME, PART_QUALNAME, PART_LINETABLE, PART_CODE};
+static const int looked_at[] = {CAIRN_PYPART_NAME, CAIRN_PYPART_QUALNAME, CAIRN_PYPART_LINETABLE,
+                                CAIRN_PYPART_CODE};
 enum { LOOKS = sizeof(looked_at) / sizeof(looked_at[0]), LOOK_BYTES = 96 };
 
 /* Whether the head of a str or bytes object still is that of `known`, as far as it was read. */
 static bool same_text(const struct cairn_pylayout *l, int part, const uint8_t *head,
                       struct cairn_span known)
 {
-    bool bytes = part == PART_LINETABLE || part == PART_CODE;
+    bool bytes = part == CAIRN_PYPART_LINETABLE || part == CAIRN_PYPART_CODE;
     uint32_t data = bytes ? l->bytes_data : l->unicode_ascii_data;
     uint32_t length_at = bytes ? l->object_count : l->unicode_length;
     size_t some = known.size_bytes;
@@ -365,7 +358,7 @@ static bool holds(const struct cairn_pylayout *l, const struct arrival *from,
         return false; /* what could not be read once may be there by now */
     for (int k = 0; k < LOOKS && entry->named; k++)
         if (look->ok[1 + k] && entry->parts[looked_at[k]] &&
-            (looked_at[k] != PART_CODE || entry->units) &&
+            (looked_at[k] != CAIRN_PYPART_CODE || entry->units) &&
             !same_text(l, looked_at[k], look->heads[k], known[k]))
             return false;
     return true;
@@ -387,8 +380,8 @@ static int look_at(struct cairn_pycodes *codes, struct arrival *batch, size_t co
         for (int k = 0; k < LOOKS && entry; k++) {
             uint64_t text = entry->parts[looked_at[k]]; /* 0: this version has none */
 
-            parts[some++] = (struct cairn_remote_part){text ? text : entry->parts[PART_NAME],
-                                                       looks[i].heads[k], LOOK_BYTES};
+            parts[some++] = (struct cairn_remote_part){
+                text ? text : entry->parts[CAIRN_PYPART_NAME], looks[i].heads[k], LOOK_BYTES};
         }
     }
     CAIRN_TRY(cairn_pystr_read_each(codes->remote, parts, some, ok));
@@ -530,10 +523,10 @@ static int load_batch(struct cairn_pycodes *codes, struct arrival *batch, size_t
         if (!batch[i].ok)
             continue;
         fingerprint_of(l, &batch[i], print);
-        for (int part = PART_NAME; part <= PART_FILE; part++)
+        for (int part = CAIRN_PYPART_NAME; part <= CAIRN_PYPART_FILE; part++)
             strs[some++] = (struct cairn_pystr){.kind = CAIRN_PYSTR_STR, .address = print[part]};
-        strs[some++] =
-            (struct cairn_pystr){.kind = CAIRN_PYSTR_BYTES, .address = print[PART_LINETABLE]};
+        strs[some++] = (struct cairn_pystr){.kind = CAIRN_PYSTR_BYTES,
+                                            .address = print[CAIRN_PYPART_LINETABLE]};
         strs[some++] = instructions_of(l, &batch[i]);
     }
     if (!some)

@@ -3,7 +3,8 @@
  * An entry is found by address and believed for a while; then its fingerprint (the addresses of
  * name, qualified name, file name and line table, and the first line) and the beginnings of its
  * names and line table are read again. An address that another code object took over gets another
- * entry; the old one stays as it was.
+ * entry, unless one like it was there before: who evaluates a text in a loop makes the same code
+ * object ever again, for days. Other entries stay as they were.
  * Owner: the cache owns all entries until it is released. Threads: one.
  */
 #ifndef CAIRN_PYCODE_H
@@ -29,7 +30,17 @@
 
 #define CAIRN_PYCODE_INNER_FRAMES 16 /* from the leaf on: these come and go */
 
-#define CAIRN_PYCODE_PARTS 7
+/* What tells two code objects apart: addresses in the target, the first line, how many units. */
+enum {
+    CAIRN_PYPART_NAME,
+    CAIRN_PYPART_QUALNAME,
+    CAIRN_PYPART_FILE,
+    CAIRN_PYPART_LINETABLE,
+    CAIRN_PYPART_LINE,
+    CAIRN_PYPART_CODE,
+    CAIRN_PYPART_UNITS,
+    CAIRN_PYCODE_PARTS
+};
 
 struct cairn_pycode_entry {
     struct cairn_pycode code;           /* first: the public part */
@@ -58,7 +69,7 @@ struct cairn_pycodes {
     const struct cairn_pylayout *layout;
     const struct cairn_pytable *table;
     uint64_t type; /* of all code objects; 0: not met yet */
-    struct cairn_map by_address;
+    struct cairn_map by_address, by_content;
     struct cairn_map holds; /* number of a code, offset -> which slots hold what is resumed there */
     struct cairn_map counts; /* the same -> how often it was the end of a stack, and the contrary */
     struct cairn_map
