@@ -12,6 +12,7 @@ import threading
 import time
 
 PIECE_S = 0.02
+CODES = 100
 made = {"threads": 0, "tasks": 0, "codes": 0, "children": 0, "rounds": 0}
 
 
@@ -49,9 +50,9 @@ def in_tasks():
 
 
 def in_new_code():
-    """A function that nobody has met before."""
+    """A function made anew, of CODES that are made again and again."""
     names = {"time": time}
-    number = made["codes"]
+    number = made["codes"] % CODES
     text = f"def new_{number}():\n until = time.perf_counter() + {PIECE_S}\n"
     exec(text + " while time.perf_counter() < until: pass\n", names)
     names[f"new_{number}"]()
