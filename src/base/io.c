@@ -64,6 +64,16 @@ ssize_t cairn_io_pread(int fd, void *data, size_t size_bytes, uint64_t offset)
     return (ssize_t)done;
 }
 
+ssize_t cairn_io_pread_once(int fd, void *data, size_t size_bytes)
+{
+    ssize_t got;
+
+    do
+        got = pread(fd, data, size_bytes, 0);
+    while (got < 0 && errno == EINTR);
+    return got < 0 ? -errno : got;
+}
+
 int cairn_io_write(int fd, const void *data, size_t size_bytes)
 {
     size_t done = 0;

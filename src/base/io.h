@@ -19,6 +19,11 @@ int cairn_io_openat(int dirfd, const char *path, int flags, mode_t mode);
 ssize_t cairn_io_read(int fd, void *data, size_t size_bytes);
 ssize_t cairn_io_pread(int fd, void *data, size_t size_bytes, uint64_t offset);
 
+/* What one system call yields from the start of the file: bytes read, or -errno. The kernel makes
+ * the text of a small file under /proc at once: to ask whether there is more costs as much again.
+ */
+ssize_t cairn_io_pread_once(int fd, void *data, size_t size_bytes);
+
 /* Writes all of it: 0, or -errno (a part may have been written). */
 int cairn_io_write(int fd, const void *data, size_t size_bytes);
 int cairn_io_pwrite(int fd, const void *data, size_t size_bytes, uint64_t offset);

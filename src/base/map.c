@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#define XXH_INLINE_ALL /* the length of a key is known here */
 #include <xxhash.h>
 
 #include "alloc.h"
@@ -69,6 +70,12 @@ bool cairn_map_get(const struct cairn_map *map, uint64_t key_a, uint64_t key_b, 
         return false;
     *ret_value = slot->value;
     return true;
+}
+
+void cairn_map_prefetch(const struct cairn_map *map, uint64_t key_a, uint64_t key_b)
+{
+    if (map->count > 0)
+        __builtin_prefetch(&map->slots[hash_key(map, key_a, key_b) & (map->cap - 1)]);
 }
 
 static int grow(struct cairn_map *map)

@@ -321,7 +321,7 @@ int cairn_proc_wchan_open(pid_t pid, pid_t tid)
 int cairn_proc_wchan_read(int fd, bool *ret_runs)
 {
     char text[2]; /* "0", or where it waits: the first bytes do */
-    ssize_t got = cairn_io_pread(fd, text, sizeof(text), 0);
+    ssize_t got = cairn_io_pread_once(fd, text, sizeof(text));
 
     if (got <= 0)
         return got < 0 ? code_of((int)got) : -CAIRN_EGONE;
@@ -355,7 +355,7 @@ int cairn_proc_syscall_parse(const char *text, struct cairn_proc_syscall *ret_ca
 int cairn_proc_syscall_read(int fd, struct cairn_proc_syscall *ret_call)
 {
     char text[256];
-    ssize_t got = cairn_io_pread(fd, text, sizeof(text) - 1, 0);
+    ssize_t got = cairn_io_pread_once(fd, text, sizeof(text) - 1);
 
     if (got <= 0)
         return got < 0 ? code_of((int)got) : -CAIRN_EGONE;
@@ -384,7 +384,7 @@ int cairn_proc_schedstat_read(int fd, struct cairn_proc_schedstat *ret_book)
 {
     struct cairn_proc_schedstat book;
     char text[96];
-    ssize_t got = cairn_io_pread(fd, text, sizeof(text) - 1, 0);
+    ssize_t got = cairn_io_pread_once(fd, text, sizeof(text) - 1);
 
     if (got <= 0)
         return got < 0 ? code_of((int)got) : -CAIRN_EGONE;

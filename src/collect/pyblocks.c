@@ -42,6 +42,7 @@ static void use(struct cairn_pyblock *block, uint64_t tick, uint32_t from_leaf)
 {
     if (block->used_tick != tick || block->from_leaf > from_leaf)
         block->from_leaf = from_leaf;
+    block->returned |= block->used_tick + 1 < tick;
     block->used_tick = tick;
 }
 
@@ -59,8 +60,10 @@ int cairn_pyblocks_add(struct cairn_pyblocks *blocks, uint64_t address, size_t s
         CAIRN_TRY(cairn_vec_reserve(&blocks->blocks, count + 1, BLOCKS_MAX));
         memmove(blocks->blocks.items + at + 1, blocks->blocks.items + at,
                 (count - at) * sizeof(*blocks->blocks.items));
-        blocks->blocks.items[at] =
-            (struct cairn_pyblock){.start = address, .end = address + size_bytes};
+        blocks->blocks.items[at] = (struct cairn_pyblock){.start = address,
+                                                          .end = address + size_bytes,
+                                                          .used_tick = tick,
+                                                          .from_leaf = from_leaf};
         blocks->blocks.count++;
     }
     block = &blocks->blocks.items[at];
@@ -93,17 +96,26 @@ const uint8_t *cairn_pyblocks_at(struct cairn_pyblocks *blocks, uint64_t address
     return block->copy.data + offset;
 }
 
-static void age(struct cairn_pyblocks *blocks, uint64_t tick)
+/* Returns how many of those that are left the last chain did not go through. */
+static size_t age(struct cairn_pyblocks *blocks, uint64_t tick)
 {
-    size_t some = 0;
+    struct cairn_pyblock *items = blocks->blocks.items;
+    size_t some = 0, idle = 0;
 
     for (size_t i = 0; i < blocks->blocks.count; i++) {
-        if (blocks->blocks.items[i].used_tick < tick)
+        if (!items[i].used_tick || items[i].used_tick + CAIRN_PYBLOCKS_TICKS < tick)
             continue;
-        blocks->blocks.items[some] = blocks->blocks.items[i];
-        blocks->blocks.items[some++].copy.data = NULL;
+        idle += items[i].used_tick + 1 < tick;
+        items[some] = items[i];
+        items[some++].copy.data = NULL;
     }
     blocks->blocks.count = some;
+    return idle;
+}
+
+static bool is_left_out(const struct cairn_pyblock *block, uint64_t tick, size_t idle)
+{
+    return idle > CAIRN_PYBLOCKS_FEW && block->used_tick + 1 < tick && !block->returned;
 }
 
 static int by_leaf(const void *a, const void *b)
@@ -115,10 +127,8 @@ static int by_leaf(const void *a, const void *b)
 
 int cairn_pyblocks_plan(struct cairn_pyblocks *blocks, uint64_t tick, size_t most_pages)
 {
-    size_t count;
+    size_t idle = age(blocks, tick), count = blocks->blocks.count;
 
-    age(blocks, tick);
-    count = blocks->blocks.count;
     blocks->runs.count = 0;
     CAIRN_TRY(cairn_vec_reserve(&blocks->runs, count, BLOCKS_MAX));
     for (size_t i = 0, next; i < count; i = next) {
@@ -126,10 +136,14 @@ int cairn_pyblocks_plan(struct cairn_pyblocks *blocks, uint64_t tick, size_t mos
         struct cairn_pyrun run = {i, 1, block->start, 0, block->from_leaf};
         uint64_t end = block->end;
 
+        next = i + 1;
+        if (is_left_out(block, tick, idle))
+            continue;
         /* No page between them is without a frame, hence none is not there. */
-        for (next = i + 1; next < count && run.count < most_pages; next++, run.count++) {
+        for (; next < count && run.count < most_pages; next++, run.count++) {
             block = &blocks->blocks.items[next];
-            if (block->start > end && block->start - end >= PAGE_BYTES)
+            if (is_left_out(block, tick, idle) ||
+                (block->start > end && block->start - end >= PAGE_BYTES))
                 break;
             if (block->end > end)
                 end = block->end;

@@ -11,12 +11,16 @@
 
 #include "pystack.h"
 
+#define CAIRN_PYBLOCKS_TICKS 12 /* that a block is known without being used */
+#define CAIRN_PYBLOCKS_FEW 12   /* so many that are not used are read all the same */
+
 struct cairn_pyblock {         /* the frames that begin in one page */
     uint64_t start, end;       /* of memory that the next read asks for */
     struct cairn_pypiece copy; /* what the last one got */
     uint64_t used_tick;        /* when the chain last went through it, … */
     uint32_t from_leaf;        /* … and frames then between the innermost one and those in it */
     size_t run;                /* with which it was copied */
+    bool returned;             /* the chain left it and came back */
 };
 
 struct cairn_pyrun { /* blocks that are read as one */
@@ -44,8 +48,10 @@ int cairn_pyblocks_add(struct cairn_pyblocks *blocks, uint64_t address, size_t s
 const uint8_t *cairn_pyblocks_at(struct cairn_pyblocks *blocks, uint64_t address, size_t size_bytes,
                                  uint64_t tick, uint32_t from_leaf, size_t *ret_run);
 
-/* Makes the runs of the next read, those nearest to the leaf first, each of `most_pages` at most,
- * and forgets what was not used since `tick`. No block has a copy then. 0 or -CAIRN_ENOMEM. */
+/* Makes the runs of the read at `tick`, those nearest to the leaf first, each of `most_pages` at
+ * most, and forgets what was not used for CAIRN_PYBLOCKS_TICKS. Where many were not used by the
+ * last one, as after the end of a deep stack, only those of them are read that the chain left and
+ * came back to before. No block has a copy then. 0 or -CAIRN_ENOMEM. */
 int cairn_pyblocks_plan(struct cairn_pyblocks *blocks, uint64_t tick, size_t most_pages);
 
 /* The bytes of a run; NULL: it could not be read, so what was not used since `tick` is forgotten.

@@ -46,7 +46,6 @@ static int frame_at(struct trail *trail, uint64_t address, struct cairn_pyraw *r
     struct cairn_pyblocks *blocks = &trail->kept->blocks;
     uint32_t from_leaf = (uint32_t)ctx->walk.count;
     size_t run = SIZE_MAX;
-    uint8_t copy[CAIRN_PYLAYOUT_FRAME_BYTES];
     size_t size_bytes = ctx->layout->frame_size;
     const uint8_t *data;
 
@@ -54,14 +53,13 @@ static int frame_at(struct trail *trail, uint64_t address, struct cairn_pyraw *r
         return refuse(CAIRN_PYCHECK_ALIGN, ret_check);
     data = cairn_pyblocks_at(blocks, address, size_bytes, trail->kept->ticks, from_leaf, &run);
     if (!data) {
-        int code = cairn_remote_get(ctx->remote, address, copy, size_bytes);
+        int code = cairn_pyahead_get(&ctx->ahead, ctx->remote, address, size_bytes, &data);
 
-        if (code == -CAIRN_EGONE || code == -CAIRN_EPERM)
+        if (code == -CAIRN_EGONE || code == -CAIRN_EPERM || code == -CAIRN_ENOMEM)
             return code;
         if (code < 0)
             return refuse(CAIRN_PYCHECK_MOVED, ret_check);
         CAIRN_TRY(cairn_pyblocks_add(blocks, address, size_bytes, trail->kept->ticks, from_leaf));
-        data = copy;
     }
     if (!is_frame_type(ctx, data))
         return refuse(CAIRN_PYCHECK_OWNER, ret_check);
@@ -179,7 +177,8 @@ static int identify(struct cairn_pycontext *ctx, const struct cairn_pykept *kept
     for (size_t i = 0; i < changed; i++) {
         struct cairn_pyraw *raw = &ctx->walk.items[i];
 
-        raw->entry = cairn_pycodes_find(ctx->codes, raw->code);
+        if (loaded)
+            raw->entry = cairn_pycodes_find(ctx->codes, raw->code);
         if (!raw->entry)
             return refuse(CAIRN_PYCHECK_CODE, ret_check);
         if (!is_placed(ctx, raw))
@@ -234,6 +233,7 @@ static int settle_at(struct cairn_pycontext *ctx, struct cairn_pykept *kept, uin
     }
     if (code == 0 && ctx->walk.count) {
         same = unchanged(ctx, kept);
+        cairn_pylinks_prefetch(ctx, kept, same);
         code = identify(ctx, kept, &same, &check);
         if (code == 0)
             code = judge_all(&trail, same, &holds, &check);
@@ -266,7 +266,10 @@ int cairn_pyheap_settle(struct cairn_pycontext *ctx, struct cairn_pykept *kept, 
 {
     uint64_t current = cairn_pykept_field(kept, ctx->layout->thread_current_frame);
     size_t moments[CAIRN_PYMOMENTS], count = find_moments(kept, current, moments);
-    int code = settle_at(ctx, kept, current, 0, last && !count);
+    int code;
+
+    cairn_pyahead_clear(&ctx->ahead);
+    code = settle_at(ctx, kept, current, 0, last && !count);
 
     kept->later = true;
     for (size_t i = 0; i < count && code == -CAIRN_EDAMAGED; i++)

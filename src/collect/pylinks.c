@@ -142,6 +142,13 @@ static bool step_back(struct cairn_pyraw *caller)
     return true;
 }
 
+void cairn_pylinks_prefetch(const struct cairn_pycontext *ctx, const struct cairn_pykept *kept,
+                            size_t same)
+{
+    for (size_t i = 0; i + same < ctx->walk.count; i++)
+        cairn_map_prefetch(&kept->resumers, ctx->walk.items[i].address, OWNER_KEY);
+}
+
 int cairn_pylinks_note_owners(const struct cairn_pycontext *ctx, struct cairn_pykept *kept,
                               size_t same)
 {

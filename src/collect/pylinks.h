@@ -17,6 +17,10 @@ int cairn_pylinks_judge(struct cairn_pycontext *ctx, struct cairn_pykept *kept,
                         struct cairn_pyraw *caller, const struct cairn_pyraw *callee,
                         enum cairn_pycheck *ret_check);
 
+/* Brings near what will be asked of the frames of the walk, but for the `same` outermost. */
+void cairn_pylinks_prefetch(const struct cairn_pycontext *ctx, const struct cairn_pykept *kept,
+                            size_t same);
+
 /* Notes whose the frames of the walk are, but for the `same` outermost. 0 or -CAIRN_ENOMEM. */
 int cairn_pylinks_note_owners(const struct cairn_pycontext *ctx, struct cairn_pykept *kept,
                               size_t same);

@@ -18,7 +18,6 @@
 /* A thread that is found in one round starts in the next. */
 #define ROUNDS (2 * CAIRN_PYREAD_TRIES)
 #define RESTING_TICKS 12
-#define BLOCK_TICKS 12
 #define RESTLESS_PAGES 2
 #define LATE_NS 20000u /* several times what a read takes, and for each of its parts */
 #define LATE_PART_NS 2000u
@@ -150,6 +149,7 @@ void cairn_pyread_free(struct cairn_pyread *read)
     cairn_vec_release(&read->ctx.inner);
     cairn_vec_release(&read->ctx.used);
     cairn_map_release(&read->ctx.calls);
+    cairn_pyahead_release(&read->ctx.ahead);
     cairn_pytids_release(&read->tids);
     cairn_vec_release(&read->parts);
     cairn_vec_release(&read->slots);
@@ -211,9 +211,8 @@ static int add_blocks(struct cairn_pyread *read, struct cairn_pykept *kept)
     bool restless = cairn_pykept_is_restless(kept);
     const struct cairn_pyrun *runs;
 
-    CAIRN_TRY(cairn_pyblocks_plan(&kept->blocks,
-                                  kept->ticks > BLOCK_TICKS ? kept->ticks - BLOCK_TICKS : 1,
-                                  restless ? RESTLESS_PAGES : SIZE_MAX));
+    CAIRN_TRY(
+        cairn_pyblocks_plan(&kept->blocks, kept->ticks, restless ? RESTLESS_PAGES : SIZE_MAX));
     runs = kept->blocks.runs.items;
     for (size_t i = 0; i < kept->blocks.runs.count; i++) {
         CAIRN_TRY(cairn_pyread_add(read, (struct cairn_pyslot){kept, SLOT_BLOCKS, i, 0},

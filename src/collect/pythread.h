@@ -9,6 +9,7 @@
 #ifndef CAIRN_PYTHREAD_H
 #define CAIRN_PYTHREAD_H
 
+#include "pyahead.h"
 #include "pyblocks.h"
 #include "pycode.h"
 #include "pyplaces.h"
@@ -71,10 +72,11 @@ struct cairn_pycontext { /* what all threads of a reader share */
     const struct cairn_pytable *table;
     struct cairn_pycodes *codes;
     struct cairn_pyread_stats *stats;
-    struct cairn_pyraws walk;  /* scratch */
-    struct cairn_pyraws inner; /* scratch: a walk that led to no root, outermost first */
-    CAIRN_VEC(bool) used;      /* scratch: which of a thread's `others` the chain went through */
-    uint64_t frame_type;       /* until 3.10: of all frames; 0: not met yet */
+    struct cairn_pyraws walk;   /* scratch */
+    struct cairn_pyraws inner;  /* scratch: a walk that led to no root, outermost first */
+    CAIRN_VEC(bool) used;       /* scratch: which of a thread's `others` the chain went through */
+    uint64_t frame_type;        /* until 3.10: of all frames; 0: not met yet */
+    struct cairn_pyahead ahead; /* until 3.10: scratch: frames that no read was planned for */
     /* {caller, callee} -> where it calls; {0, callee} -> caller; more keys in pylinks and pyrecall.
      */
     struct cairn_map calls;

@@ -16,11 +16,17 @@
 
 struct cairn_worker;
 
+struct cairn_state_stack { /* a stack in the recording, and the frame on top of it */
+    const struct cairn_pycode *code;
+    int32_t offset;
+    uint32_t id;
+};
+
 struct cairn_state {
     struct cairn_pythread *py;
     struct cairn_worker *worker;
-    struct cairn_state *next; /* of the same worker */
-    uint32_t *stacks;         /* id of the stack of the outermost n + 1 frames, as last seen … */
+    struct cairn_state *next;         /* of the same worker */
+    struct cairn_state_stack *stacks; /* of the outermost n + 1 frames, as last seen … */
     size_t stacks_cap;
     uint32_t stacks_root, stacks_known; /* … on this one, and of how many that is known */
     bool shown;                         /* its frames are in the stack that is being made */

@@ -5,30 +5,39 @@
 
 #define STACKS_MAX (CAIRN_PY_DEPTH_MAX + 1u)
 
-/* The stack id of a thread state's frames on `root`. Ids of the outer frames that did not change
- * are kept. */
+/* The stack id of a thread state's frames on `root`. Ids of the outer frames that stand as they did
+ * are kept, though they may lie elsewhere. */
 static int python_stack(struct cairn_writer *writer, const struct cairn_tasks_labels *labels,
                         struct cairn_state *state, uint32_t root, uint32_t *ret_stack)
 {
     const struct cairn_pythread *thread = state->py;
     bool cut = thread->status == CAIRN_PYSTACK_TRUNCATED;
-    uint32_t at = thread->kept;
+    uint32_t at = thread->kept, known, parent;
 
     if (cut)
         CAIRN_TRY(cairn_writer_stack(writer, root, labels->truncated, &root));
-    if (cut || root != state->stacks_root || at > state->stacks_known)
+    known = root == state->stacks_root ? state->stacks_known : 0;
+    if (cut || at > known)
         at = 0; /* the cut moves with the depth, so nothing stays in its place */
     CAIRN_TRY(cairn_vec_grow((void **)&state->stacks, &state->stacks_cap, thread->depth,
                              sizeof(*state->stacks), STACKS_MAX));
     state->stacks_root = root;
     state->stacks_known = at;
-    for (; at < thread->depth; at++) {
-        CAIRN_TRY(cairn_stackids_frame(writer, labels->unknown, at ? state->stacks[at - 1] : root,
-                                       &thread->frames[at], &state->stacks[at]));
+    for (parent = at ? state->stacks[at - 1].id : root; at < thread->depth; at++) {
+        const struct cairn_pyframe *frame = &thread->frames[at];
+        struct cairn_state_stack *stack = &state->stacks[at];
+        uint32_t id = stack->id;
+
+        if (at >= known || stack->code != frame->code || stack->offset != frame->offset)
+            CAIRN_TRY(cairn_stackids_frame(writer, labels->unknown, parent, frame, &id));
+        if (at < known && id != stack->id)
+            known = 0; /* what lies on it is another stack, too */
+        *stack = (struct cairn_state_stack){frame->code, frame->offset, id};
         state->stacks_known = at + 1;
+        parent = id;
     }
     state->shown = true;
-    *ret_stack = thread->depth ? state->stacks[thread->depth - 1] : root;
+    *ret_stack = parent;
     return 0;
 }
 

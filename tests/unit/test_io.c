@@ -96,6 +96,10 @@ static void test_reads_and_writes_at_an_offset(void **state)
     assert_int_equal(cairn_io_pread(fd, bytes, 8, (uint64_t)1 << 63), -EINVAL);
     assert_int_equal(cairn_io_pwrite(fd, bytes, 8, UINT64_MAX), -EINVAL);
     assert_int_equal(cairn_io_read(fd, bytes, SIZE_MAX), -EINVAL);
+    assert_int_equal(cairn_io_pread_once(fd, bytes, 4), 4);
+    assert_memory_equal(bytes, "0123", 4);
+    assert_int_equal(cairn_io_pread_once(fd, bytes, 8), 8);
+    assert_memory_equal(bytes, "0123xy67", 8);
     assert_int_equal(cairn_io_read(fd, bytes, 4), 4); /* its own position was not moved */
     assert_memory_equal(bytes, "0123", 4);
     cairn_io_close(&fd);
@@ -109,6 +113,7 @@ static void test_failures_are_negated_errnos(void **state)
     (void)state;
     assert_int_equal(cairn_io_read(-1, bytes, 4), -EBADF);
     assert_int_equal(cairn_io_pread(-1, bytes, 4, 0), -EBADF);
+    assert_int_equal(cairn_io_pread_once(-1, bytes, 4), -EBADF);
     assert_int_equal(cairn_io_write(-1, bytes, 4), -EBADF);
     assert_int_equal(cairn_io_pwrite(-1, bytes, 4, 0), -EBADF);
     assert_int_equal(cairn_io_write(-1, NULL, 0), 0);

@@ -24,6 +24,7 @@ static void test_an_empty_map_answers_no(void **state)
     assert_false(cairn_map_get(&map, 0, 0, &value));
     assert_false(cairn_map_remove(&map, 0, 0));
     assert_false(cairn_map_next(&map, &pos, &key_a, &key_b, &value));
+    cairn_map_prefetch(&map, 0, 0);
     assert_int_equal(value, 77);
     cairn_map_clear(&map);
     cairn_map_release(&map);
