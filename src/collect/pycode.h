@@ -22,14 +22,6 @@
 #include "remote.h"
 #include "vec.h"
 
-/* How long an entry is believed: code objects take over addresses while others come, hardly ever
- * otherwise. An address is all that is compared at a tick. */
-#define CAIRN_PYCODE_FRESH_NS UINT64_C(10000000)
-#define CAIRN_PYCODE_FRESH_BUSY_NS UINT64_C(1000000)
-#define CAIRN_PYCODE_BUSY_NS UINT64_C(250000000) /* so long after the last one that came */
-
-#define CAIRN_PYCODE_INNER_FRAMES 16 /* from the leaf on: these come and go */
-
 /* What tells two code objects apart: addresses in the target, the first line, how many units. */
 enum {
     CAIRN_PYPART_NAME,
@@ -84,6 +76,7 @@ struct cairn_pycodes {
     uint64_t came_ns;       /* when the last entry was made; … */
     uint64_t taken_over_ns; /* … at an address that had been another's */
     uint64_t loads;         /* calls of load that had something to do */
+    uint64_t copied_ns;     /* the reader's: when the frames whose code is asked for were copied */
 };
 
 /* 0 or -CAIRN_ENOMEM. */
@@ -94,12 +87,6 @@ void cairn_pycodes_release(struct cairn_pycodes *codes);
 
 /* The entry at `address`, however old; NULL: none. */
 struct cairn_pycode_entry *cairn_pycodes_find(const struct cairn_pycodes *codes, uint64_t address);
-
-/* Whether `entry` (NULL allowed) was seen to hold so lately that it can be believed; for one of an
- * `outer` frame, which was there before and is far from the leaf, that is ten times as long, unless
- * code took over the address of other code lately. */
-bool cairn_pycodes_is_fresh(const struct cairn_pycodes *codes,
-                            const struct cairn_pycode_entry *entry, bool outer, uint64_t now_ns);
 
 /* Notes an address that is not known, or not fresh, for the next load. 0 or -CAIRN_ENOMEM. */
 int cairn_pycodes_want(struct cairn_pycodes *codes, uint64_t address);

@@ -1,21 +1,10 @@
-/* How long an entry is believed, and when what speaks against it is. */
+/* When what speaks against an entry is believed. */
 #include "err.h"
 #include "pycode.h"
 
 #define CONFIRMED_TIMES 3
 #define CONFIRMED_APART_NS UINT64_C(10000000)
 #define CONFIRMED_MASK UINT64_C(7) /* of a time, where the count is kept */
-
-bool cairn_pycodes_is_fresh(const struct cairn_pycodes *codes,
-                            const struct cairn_pycode_entry *entry, bool outer, uint64_t now_ns)
-{
-    bool busy = now_ns - codes->came_ns < CAIRN_PYCODE_BUSY_NS;
-    uint64_t most_ns = busy ? CAIRN_PYCODE_FRESH_BUSY_NS : CAIRN_PYCODE_FRESH_NS;
-
-    if (outer && now_ns - codes->taken_over_ns >= CAIRN_PYCODE_BUSY_NS)
-        most_ns *= 10;
-    return entry && now_ns - entry->checked_ns <= most_ns;
-}
 
 int cairn_pycodes_confirm(struct cairn_pycodes *codes, const struct cairn_pycode_entry *entry,
                           uint32_t place, uint64_t now_ns, bool *ret_often)

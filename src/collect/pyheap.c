@@ -4,6 +4,7 @@
 
 #include "err.h"
 #include "pyframe.h"
+#include "pyfresh.h"
 #include "pylinks.h"
 
 /* What a chain is followed with. */
@@ -11,6 +12,8 @@ struct trail {
     struct cairn_pycontext *ctx;
     struct cairn_pykept *kept;
     size_t earlier; /* runs that had been copied at the moment of the stack */
+    struct cairn_pycodes_mark mark;
+    bool last; /* the stack is not read again, or need not be */
 };
 
 static int refuse(enum cairn_pycheck check, enum cairn_pycheck *ret_check)
@@ -140,10 +143,13 @@ static bool is_placed(const struct cairn_pycontext *ctx, const struct cairn_pyra
 static bool is_wanted(const struct cairn_pycontext *ctx, size_t i, bool changed)
 {
     const struct cairn_pyraw *raw = &ctx->walk.items[i];
-    bool outer = !changed && i >= CAIRN_PYCODE_INNER_FRAMES;
+    enum cairn_pycode_place place =
+        i < CAIRN_PYCODE_INNER_FRAMES ? CAIRN_PYCODE_INNER : CAIRN_PYCODE_OUTER;
 
+    if (changed)
+        place = CAIRN_PYCODE_NEW;
     return (changed && !is_placed(ctx, raw)) ||
-           !cairn_pycodes_is_fresh(ctx->codes, raw->entry, outer, ctx->now_ns);
+           !cairn_pycodes_is_fresh(ctx->codes, raw->entry, place, ctx->now_ns);
 }
 
 /* Finds the code of all frames; what does not fit its frame is asked for anew. *same outermost
@@ -214,15 +220,15 @@ static int torn(struct cairn_pycontext *ctx, struct cairn_pykept *kept, size_t h
     return cairn_pykept_take(ctx, kept, CAIRN_PYSTACK_TORN, check);
 }
 
-/* The stack whose innermost frame was at `address` after the first `earlier` runs were copied. */
-static int settle_at(struct cairn_pycontext *ctx, struct cairn_pykept *kept, uint64_t address,
-                     size_t earlier, bool last)
+/* The stack whose innermost frame was at `address` at the moment of the trail. */
+static int settle_at(struct trail *trail, uint64_t address, bool last)
 {
-    struct trail trail = {.ctx = ctx, .kept = kept, .earlier = earlier};
+    struct cairn_pycontext *ctx = trail->ctx;
+    struct cairn_pykept *kept = trail->kept;
     enum cairn_pycheck check = CAIRN_PYCHECK_MOVED;
     enum cairn_pystack_status status = CAIRN_PYSTACK_OK;
     size_t holds = 0, same;
-    int code = follow(&trail, address, &check);
+    int code = follow(trail, address, &check);
 
     if (code == -CAIRN_EDAMAGED)
         kept->refused_tick = kept->ticks;
@@ -235,8 +241,10 @@ static int settle_at(struct cairn_pycontext *ctx, struct cairn_pykept *kept, uin
         same = unchanged(ctx, kept);
         cairn_pylinks_prefetch(ctx, kept, same);
         code = identify(ctx, kept, &same, &check);
+        if (code == 0 && !trail->last && cairn_pycodes_came_late(ctx->codes, trail->mark))
+            code = refuse(CAIRN_PYCHECK_CODE, &check);
         if (code == 0)
-            code = judge_all(&trail, same, &holds, &check);
+            code = judge_all(trail, same, &holds, &check);
         CAIRN_TRY(cairn_pylinks_note_owners(ctx, kept, same));
     }
     if (code == 0)
@@ -266,15 +274,20 @@ int cairn_pyheap_settle(struct cairn_pycontext *ctx, struct cairn_pykept *kept, 
 {
     uint64_t current = cairn_pykept_field(kept, ctx->layout->thread_current_frame);
     size_t moments[CAIRN_PYMOMENTS], count = find_moments(kept, current, moments);
+    struct trail trail = {.ctx = ctx,
+                          .kept = kept,
+                          .mark = cairn_pycodes_mark(ctx->codes),
+                          .last = last || kept->thread.still};
     int code;
 
     cairn_pyahead_clear(&ctx->ahead);
-    code = settle_at(ctx, kept, current, 0, last && !count);
+    code = settle_at(&trail, current, last && !count);
 
     kept->later = true;
-    for (size_t i = 0; i < count && code == -CAIRN_EDAMAGED; i++)
-        code = settle_at(ctx, kept, kept->currents[moments[i]], moments[i] + 1,
-                         last && i + 1 == count);
+    for (size_t i = 0; i < count && code == -CAIRN_EDAMAGED; i++) {
+        trail.earlier = moments[i] + 1;
+        code = settle_at(&trail, kept->currents[moments[i]], last && i + 1 == count);
+    }
     kept->later = false;
     return code;
 }

@@ -10,6 +10,7 @@
 #define SITE_KEY (UINT64_C(2) << 32) /* likewise: {place of a call, callee} -> when it was seen */
 #define GAP_RARE 256 /* one in so many calls from there is too seldom to be believed at once */
 #define GAP_MAX 2048
+#define GAP_TIMES 8 /* so many times it must have been seen there, where stacks are refused */
 #define MEAN_MASK UINT64_C(0xffff) /* in such a value: one in how many it is, … */
 #define READ_SHIFT 16              /* … the read that it was seen in last, … */
 #define READ_MASK UINT64_C(0x7fff)
@@ -203,7 +204,8 @@ static int judge_line(struct cairn_pycontext *ctx, const struct cairn_pyraw *cal
 /* Counts what is called from the caller's place. *ret_rare: hardly ever the callee, as copies of
  * two moments show it that do not belong together. A function that takes its share of the time
  * there is seen as often as that. Where stacks were refused just now, nothing is believed the first
- * time. */
+ * time, nor before it was seen about GAP_TIMES: at a place that is seldom met, one of two moments
+ * that do not belong together would soon look usual. */
 static int note_sighting(struct cairn_pycontext *ctx, const struct cairn_pykept *kept,
                          const struct cairn_pyraw *caller, const struct cairn_pyraw *callee,
                          bool *ret_rare)
@@ -211,7 +213,7 @@ static int note_sighting(struct cairn_pycontext *ctx, const struct cairn_pykept 
     uint64_t key_a = SITE_KEY | cairn_pynotes_key(caller), place = caller->instr << 32;
     uint64_t key_b = place | cairn_pynotes_key(callee), total = 0, known = 0, gap, mean;
     uint64_t read = (kept->ticks * CAIRN_PYREAD_TRIES + kept->tries) & READ_MASK;
-    bool first;
+    bool first, restless = cairn_pykept_is_restless(kept);
     int code;
 
     (void)cairn_map_get(&ctx->calls, key_a, place, &total);
@@ -223,7 +225,8 @@ static int note_sighting(struct cairn_pycontext *ctx, const struct cairn_pykept 
     mean = known ? (3 * (known & MEAN_MASK) + gap) / 4 : gap;
     /* The same copies do not say so twice. */
     first = !known || (known & FIRST_BIT && (known >> READ_SHIFT & READ_MASK) == read);
-    *ret_rare = mean > GAP_RARE || (first && cairn_pykept_is_restless(kept));
+    *ret_rare = mean > GAP_RARE ||
+                (restless && (first || (mean > 1 && GAP_TIMES * mean > (uint32_t)total)));
     if (kept->later)
         return 0;
     code = cairn_map_put(&ctx->calls, key_a, key_b,

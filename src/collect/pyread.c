@@ -358,7 +358,8 @@ static int read_in_time(struct cairn_pyread *read)
 
         CAIRN_TRY(cairn_pystr_read_each(&read->remote, read->parts.items, read->parts.count,
                                         read->ok.items));
-        if (i == CAIRN_PYREAD_TRIES || cairn_clock_mono_ns() - start_ns <= most_ns)
+        read->codes.copied_ns = cairn_clock_mono_ns();
+        if (i == CAIRN_PYREAD_TRIES || read->codes.copied_ns - start_ns <= most_ns)
             return 0;
         read->stats.reread += read->again.count;
     }

@@ -5,6 +5,7 @@
 #include "alloc.h"
 #include "clock.h"
 #include "pychains.h"
+#include "pyfresh.h"
 #include "pyread_parts.h"
 #include "pystr.h"
 #include "pytaskplaces.h"
@@ -489,7 +490,8 @@ static int load_codes(struct cairn_pyread *read)
         const struct cairn_pychain_link *link = &chains->links.items[i];
 
         if (link->kind == CAIRN_PYCHAIN_FRAMED && link->keeps_code &&
-            !cairn_pycodes_is_fresh(&read->codes, cairn_pychains_code(read, link), true, now_ns))
+            !cairn_pycodes_is_fresh(&read->codes, cairn_pychains_code(read, link),
+                                    CAIRN_PYCODE_OUTER, now_ns))
             CAIRN_TRY(cairn_pycodes_want(&read->codes, link->code));
     }
     return read->codes.wanted.count ? cairn_pycodes_load(&read->codes, now_ns) : 0;

@@ -7,6 +7,7 @@
 #include "pychunks.h"
 #include "pyclimb.h"
 #include "pyframe.h"
+#include "pyfresh.h"
 #include "pyheap.h"
 #include "pylearn.h"
 #include "pypublish.h"
@@ -170,11 +171,17 @@ static int want_codes(const struct cairn_pycontext *ctx, const struct cairn_pyke
 {
     for (size_t i = 0; i < count; i++) {
         const struct cairn_pyraw *raw = &kept->raws.items[i];
-        bool inner = i >= same || count - i <= CAIRN_PYCODE_INNER_FRAMES;
-        bool fresh = all && inner
-                         ? raw->entry && raw->entry->checked_ns == ctx->now_ns
-                         : cairn_pycodes_is_fresh(ctx->codes, raw->entry, !inner, ctx->now_ns);
+        enum cairn_pycode_place place = CAIRN_PYCODE_OUTER;
+        bool fresh;
 
+        if (i >= same)
+            place = CAIRN_PYCODE_NEW;
+        else if (count - i <= CAIRN_PYCODE_INNER_FRAMES)
+            place = CAIRN_PYCODE_INNER;
+        if (all && place != CAIRN_PYCODE_OUTER)
+            fresh = raw->entry && raw->entry->checked_ns == ctx->now_ns;
+        else
+            fresh = cairn_pycodes_is_fresh(ctx->codes, raw->entry, place, ctx->now_ns);
         if (raw->code && !fresh)
             CAIRN_TRY(cairn_pycodes_want(ctx->codes, raw->code));
     }
@@ -324,18 +331,36 @@ static int weigh_doubt(struct cairn_pycontext *ctx, struct cairn_pykept *kept,
     return 0;
 }
 
-/* Goes on from the last frame that holds to what it called when its memory was copied. */
-static int climb(struct cairn_pycontext *ctx, struct cairn_pykept *kept,
-                 const struct cairn_pyimage *image)
+static bool came_late(const struct cairn_pycontext *ctx, const struct cairn_pykept *kept,
+                      struct cairn_pycodes_mark mark, bool last)
 {
-    size_t most = kept->raws.count + CLIMB_FRAMES;
-    uint64_t unknown = 0;
+    return !last && !kept->thread.still && cairn_pycodes_came_late(ctx->codes, mark);
+}
+
+/* Goes on from the last frame that holds to what it called when its memory was copied. What that
+ * runs is asked anew as for any new frame: its code may lie where other code did, long ago.
+ * -CAIRN_EDAMAGED: some of it came late. */
+static int climb(struct cairn_pycontext *ctx, struct cairn_pykept *kept,
+                 const struct cairn_pyimage *image, bool last)
+{
+    size_t from = kept->raws.count, most = from + CLIMB_FRAMES;
+    struct cairn_pycodes_mark mark = cairn_pycodes_mark(ctx->codes);
 
     if (most > CAIRN_PY_DEPTH_MAX)
         most = CAIRN_PY_DEPTH_MAX;
     CAIRN_TRY(cairn_vec_reserve(&kept->raws, most, CAIRN_PY_DEPTH_MAX));
     for (int i = 0; i < CLIMB_FRAMES; i++) {
+        uint64_t unknown;
+        size_t renewed;
+
         cairn_pystack_climb(image, ctx->codes, &kept->raws, most, &unknown);
+        (void)renew_entries(ctx, kept);
+        CAIRN_TRY(want_codes(ctx, kept, from, kept->raws.count, false));
+        renewed = renew_entries(ctx, kept);
+        if (renewed < kept->raws.count) {
+            kept->raws.count = renewed > from ? renewed : from;
+            continue;
+        }
         if (!unknown)
             break;
         CAIRN_TRY(cairn_pycodes_want(ctx->codes, unknown));
@@ -343,16 +368,18 @@ static int climb(struct cairn_pycontext *ctx, struct cairn_pykept *kept,
         if (!cairn_pycodes_find(ctx->codes, unknown))
             break;
     }
-    for (size_t i = kept->raws.count; i-- > 0 && !kept->raws.items[i].entry;)
-        kept->raws.items[i].entry = cairn_pycodes_find(ctx->codes, kept->raws.items[i].code);
-    return 0;
+    if (!came_late(ctx, kept, mark, last))
+        return 0;
+    kept->raws.count = from;
+    return -CAIRN_EDAMAGED;
 }
 
 /* The frames up to the first that does not hold, and what the last one of them called: the stack of
  * the moment that the copy was made. -CAIRN_EDAMAGED: what came instead cannot be told;
  * -CAIRN_EEND: not even the root holds. */
 static int cut_and_climb(struct cairn_pycontext *ctx, struct cairn_pykept *kept,
-                         const struct cairn_pyimage *image, size_t holds, enum cairn_pycheck check)
+                         const struct cairn_pyimage *image, size_t holds, enum cairn_pycheck check,
+                         bool last)
 {
     switch (check) {
     case CAIRN_PYCHECK_RESUMER:
@@ -368,7 +395,7 @@ static int cut_and_climb(struct cairn_pycontext *ctx, struct cairn_pykept *kept,
     if (!holds)
         return -CAIRN_EEND;
     kept->raws.count = holds;
-    return climb(ctx, kept, image);
+    return climb(ctx, kept, image, last);
 }
 
 /* Only the first `holds` frames hold. 0: they are published as torn; 1: the last good stack may
@@ -417,6 +444,7 @@ static int accept(struct cairn_pycontext *ctx, struct cairn_pykept *kept,
     enum cairn_pycheck check;
     /* Of who stands still, the current frame is of the same moment as what it lies in. */
     bool told = current && kept->thread.still, again;
+    struct cairn_pycodes_mark mark = cairn_pycodes_mark(ctx->codes);
     size_t same, holds, count;
 
     CAIRN_TRY(take_walk(ctx, kept, &same));
@@ -424,6 +452,10 @@ static int accept(struct cairn_pycontext *ctx, struct cairn_pykept *kept,
     CAIRN_TRY(judge_all(ctx, kept, image, &holds, &check));
     if (holds < kept->raws.count)
         CAIRN_TRY(judge_again(ctx, kept, image, &same, &holds, &check));
+    if (came_late(ctx, kept, mark, last)) {
+        kept->raws.count = same;
+        return -CAIRN_EDAMAGED;
+    }
     CAIRN_TRY(weigh_doubt(ctx, kept, image, &holds, &check, &again));
     kept->thread.trimmed = kept->thread.unchecked = false;
     count = kept->raws.count;
@@ -431,7 +463,8 @@ static int accept(struct cairn_pycontext *ctx, struct cairn_pykept *kept,
     if (holds < count && told) {
         kept->thread.unchecked = true;
     } else if (holds < count) {
-        int code = again && !last ? -CAIRN_EDAMAGED : cut_and_climb(ctx, kept, image, holds, check);
+        int code =
+            again && !last ? -CAIRN_EDAMAGED : cut_and_climb(ctx, kept, image, holds, check, last);
 
         if (code == -CAIRN_EEND || (code == -CAIRN_EDAMAGED && !last)) {
             kept->raws.count = holds; /* what was refused is not known to hold next time */
@@ -444,7 +477,7 @@ static int accept(struct cairn_pycontext *ctx, struct cairn_pykept *kept,
         kept->thread.trimmed = code == 0;
         ctx->stats->trimmed += code == 0;
     } else if (count && !told) {
-        CAIRN_TRY(climb(ctx, kept, image));
+        CAIRN_TRY(climb(ctx, kept, image, last));
     }
     if (kept->raws.count == 0 && status == CAIRN_PYSTACK_OK)
         status = CAIRN_PYSTACK_EMPTY;

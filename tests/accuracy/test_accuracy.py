@@ -274,6 +274,12 @@ def test_honest_on_churn_at_the_highest_rate(cairn, interpreter, script):
     check_churn(interpreter, n, torn, wrong, wrong_lines)
 
 
+def test_code_that_takes_the_place_of_other_code(cairn, interpreter):
+    """Modules that come and go: no frame bears the name of what lay there before, or after."""
+    n, torn, wrong, wrong_lines = churn(cairn, interpreter, "modules.py", 2.0, "10khz", 500)
+    check_churn(interpreter, n, torn, wrong, wrong_lines)
+
+
 def test_two_cores_of_work_are_two_cores(cairn, interpreter):
     """Two processes side by side: cpu adds up over processes, wall over threads."""
     if len(os.sched_getaffinity(0)) < 2:

@@ -7,6 +7,8 @@ import os
 import time
 from pathlib import Path
 
+import pytest
+
 import harness
 
 SECONDS = 1800 if os.environ.get("CAIRN_FULL") else 24
@@ -19,6 +21,7 @@ def resident_bytes(pid):
     return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * PAGE_BYTES
 
 
+@pytest.mark.timeout(SECONDS + 2 * harness.DEADLINE_S)
 def test_neither_memory_nor_descriptors_grow(cairn, python, folder):
     file = folder / "x.cairn"
     options = ["-r", "1khz", "--rotate", "64k", "-o", file]
@@ -29,7 +32,7 @@ def test_neither_memory_nor_descriptors_grow(cairn, python, folder):
             looks.append((resident_bytes(process.pid), len(os.listdir(f"/proc/{process.pid}/fd"))))
         except (FileNotFoundError, IndexError):
             break
-        time.sleep(SECONDS / 100)  # a look, not a wait: what is seen is a series of values
+        time.sleep(SECONDS / 200)  # a look, not a wait: what is seen is a series of values
     ended = harness.finish(process, deadline_s=harness.DEADLINE_S).expect()
     made = ended.last_json()
     assert min(made.values()) > 0, made
