@@ -2,6 +2,8 @@
 
 #include <pthread.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "exact_parts.h"
 #include "ticks.h"
@@ -11,12 +13,14 @@
 #define LIVES 1u /* low bits of thread.owner */
 #define ENDED 2u
 #define OWNER_SHIFT 2
+#define MOST_RECORDS 1024 /* in a spool, before threads take those of others that are over */
 
 /* The record of this thread, and for which profile. All 0 in a thread that is yet unborn. */
 struct here {
     uint64_t serial;
     struct cairn_exact_thread *thread;
     bool dying;
+    bool spooled; /* the record lies in a file */
 };
 
 static __thread struct here here __attribute__((tls_model("initial-exec")));
@@ -45,6 +49,8 @@ static void at_end(void *unused)
 static void in_child(void)
 {
     forks++;
+    if (here.spooled) /* the file is the parent's */
+        here = (struct here){.dying = here.dying};
     if (here.thread != NULL)
         here.thread->forks = forks;
 }
@@ -123,6 +129,40 @@ static struct cairn_exact_thread *find_record(const struct cairn_exact *exact)
     return NULL;
 }
 
+/* A child made by fork has a file of its own from its first event on. */
+static bool begin_again(struct cairn_exact *exact)
+{
+    if (exact->forks != forks) {
+        exact->forks = forks;
+        exact->threads = NULL;
+        exact->nodes = exact->records = 0;
+        exact->pool = (struct cairn_pool){0};
+        exact->sleepers = (struct cairn_pairs){0};
+        exact->tally = (struct cairn_exact_tally){0};
+        exact->budget.used_bytes = 0;
+        (void)cairn_spool_again(exact->spool);
+    }
+    return exact->spool->head != NULL;
+}
+
+static struct cairn_exact_thread *spool_record(struct cairn_exact *exact)
+{
+    struct cairn_exact_thread *thread;
+
+    if (!begin_again(exact))
+        return NULL;
+    thread = exact->records < MOST_RECORDS ? NULL : find_record(exact);
+    if (thread != NULL)
+        return thread;
+    thread = cairn_budget_map(&exact->budget, sizeof(*thread));
+    if (thread == NULL)
+        return NULL;
+    exact->records++;
+    thread->tid = (uint64_t)syscall(SYS_gettid);
+    thread->start_ns = cairn_spool_start_ns("/proc/thread-self/stat");
+    return thread;
+}
+
 /* Gives this thread a record; NULL when there is none to be had. */
 static __attribute__((noinline)) struct cairn_exact_thread *attach(struct cairn_exact *exact)
 {
@@ -130,19 +170,23 @@ static __attribute__((noinline)) struct cairn_exact_thread *attach(struct cairn_
 
     if (here.dying)
         return NULL;
-    thread = find_record(exact);
-    if (thread == NULL) {
+    thread = exact->spool != NULL ? spool_record(exact) : find_record(exact);
+    if (thread == NULL && exact->spool == NULL)
         thread = take_spare();
-        if (thread == NULL)
-            return NULL;
+    if (thread == NULL)
+        return NULL;
+    if (thread->owner == 0) {
         thread->forks = forks;
         thread->next = exact->threads;
         exact->threads = thread;
+        if (exact->spool != NULL)
+            exact->spool->head->threads = thread;
         __atomic_store_n(&thread->owner, exact->serial << OWNER_SHIFT | LIVES, __ATOMIC_RELEASE);
     }
     thread->place = &here;
     here.serial = exact->serial;
     here.thread = thread;
+    here.spooled = exact->spool != NULL;
     if (watches_ends)
         (void)pthread_setspecific(ending, thread);
     return thread;
@@ -153,9 +197,9 @@ static inline int64_t now_of(const struct cairn_exact *exact)
     return exact->host.now != NULL ? exact->host.now(exact->host.context) : cairn_ticks_now();
 }
 
-/* A folded call is over: whether it was the outermost is to be seen on the stack below it. */
+/* Of folded calls: whether one was the outermost is to be seen on the stack below it. */
 static void account_fold(const struct cairn_exact_thread *thread, struct cairn_exact_fold *fold,
-                         int64_t total)
+                         int64_t calls, int64_t total)
 {
     bool outer = true, outer_edge = true;
 
@@ -166,9 +210,9 @@ static void account_fold(const struct cairn_exact_thread *thread, struct cairn_e
             outer = false;
             outer_edge = caller != fold->caller;
         }
-    fold->outer_calls += outer;
+    fold->outer_calls += outer ? calls : 0;
     fold->outer_total += outer ? total : 0;
-    fold->edge_calls += outer_edge;
+    fold->edge_calls += outer_edge ? calls : 0;
     fold->edge_total += outer_edge ? total : 0;
 }
 
@@ -179,13 +223,14 @@ static inline void pop(struct cairn_exact_thread *thread, int64_t now)
     struct cairn_exact_node *node = top->node;
     int64_t total = now - top->start;
 
+    thread->last = now;
     node->calls++;
     node->total += total;
     node->self += total - top->inside;
     if (thread->depth > 0)
         thread->stack[thread->depth - 1].inside += total;
     if (__builtin_expect(cairn_exact_is_fold(node), 0))
-        account_fold(thread, (struct cairn_exact_fold *)node, total);
+        account_fold(thread, (struct cairn_exact_fold *)node, 1, total);
 }
 
 /* Ends all above depth `to`, which nobody has left. */
@@ -224,6 +269,8 @@ static bool know(struct cairn_exact *exact, struct cairn_exact_thread *thread, c
     known->next = thread->first_key;
     thread->first_key = known;
     known->learnt = exact->host.learn(exact->host.context, key, callee);
+    if (exact->spool != NULL && known->learnt != NULL)
+        known->name = cairn_exact_name_make(exact, thread, known->learnt);
     return known->learnt != NULL;
 }
 
@@ -309,7 +356,8 @@ static inline struct cairn_exact_thread *thread_of(struct cairn_exact *exact)
     return NULL;
 }
 
-static void push(struct cairn_exact *exact, struct cairn_exact_thread *thread, const void *key,
+/* Whether it is on the stack now. */
+static bool push(struct cairn_exact *exact, struct cairn_exact_thread *thread, const void *key,
                  uintptr_t frame, void *callee)
 {
     struct cairn_exact_node *parent, *node;
@@ -317,7 +365,7 @@ static void push(struct cairn_exact *exact, struct cairn_exact_thread *thread, c
 
     if (__builtin_expect(thread->depth == thread->cap, 0) && !deepen(exact, thread)) {
         thread->tally.lost++;
-        return;
+        return false;
     }
     parent =
         thread->depth > 0 ? thread->stack[thread->depth - 1].node : &thread->roots[exact->flat];
@@ -326,7 +374,7 @@ static void push(struct cairn_exact *exact, struct cairn_exact_thread *thread, c
         node = child_of(exact, thread, parent, key, callee);
         if (node == NULL) {
             thread->tally.lost++;
-            return;
+            return false;
         }
         parent->recent = node;
     }
@@ -334,17 +382,20 @@ static void push(struct cairn_exact *exact, struct cairn_exact_thread *thread, c
     entry->node = node;
     entry->frame = frame;
     entry->inside = 0;
-    entry->start = now_of(exact);
+    entry->start = thread->last = now_of(exact);
+    return true;
 }
 
-void cairn_exact_enter(struct cairn_exact *exact, const void *key, uintptr_t frame,
-                       uintptr_t caller, void *callee)
+/* The record of this thread, with the caller on top of its stack; NULL: the call is lost. */
+static inline struct cairn_exact_thread *begin_call(struct cairn_exact *exact, uintptr_t caller)
 {
     struct cairn_exact_thread *thread = thread_of(exact);
 
     if (thread == NULL) {
         exact->tally.lost++;
-        return;
+        if (exact->spool != NULL && exact->spool->head != NULL && exact->forks == forks)
+            exact->spool->head->lost++;
+        return NULL;
     }
     thread->busy = true;
     if (caller != 0 && thread->depth > 0 &&
@@ -354,23 +405,31 @@ void cairn_exact_enter(struct cairn_exact *exact, const void *key, uintptr_t fra
         if (depth > 0)
             unwind(exact, thread, depth);
     }
-    push(exact, thread, key, frame, callee);
-    thread->busy = false;
+    return thread;
 }
 
-void cairn_exact_leave(struct cairn_exact *exact, uintptr_t frame)
+void cairn_exact_enter(struct cairn_exact *exact, const void *key, uintptr_t frame,
+                       uintptr_t caller, void *callee)
 {
-    struct cairn_exact_thread *thread = thread_of(exact);
-    size_t depth;
+    struct cairn_exact_thread *thread = begin_call(exact, caller);
 
     if (thread == NULL)
         return;
+    (void)push(exact, thread, key, frame, callee);
+    thread->busy = false;
+}
+
+/* Ends the entry of a frame: the node it was in, NULL: it was not there. */
+static inline struct cairn_exact_node *end_call(struct cairn_exact *exact,
+                                                struct cairn_exact_thread *thread, uintptr_t frame)
+{
+    size_t depth;
     depth = thread->depth;
     if (__builtin_expect(depth == 0 || thread->stack[depth - 1].frame != frame, 0)) {
         depth = depth_of(thread, frame, ~(uintptr_t)0);
         if (depth == 0) {
             thread->tally.strays++;
-            return;
+            return NULL;
         }
     }
     thread->busy = true;
@@ -378,6 +437,84 @@ void cairn_exact_leave(struct cairn_exact *exact, uintptr_t frame)
         unwind(exact, thread, depth);
     pop(thread, now_of(exact));
     thread->busy = false;
+    return thread->stack[thread->depth].node;
+}
+
+void cairn_exact_leave(struct cairn_exact *exact, uintptr_t frame)
+{
+    struct cairn_exact_thread *thread = thread_of(exact);
+
+    if (thread != NULL)
+        (void)end_call(exact, thread, frame);
+}
+
+/* What a generator's node has beside its calls; NULL: no memory. */
+static struct cairn_exact_extra *extra_of(struct cairn_exact *exact,
+                                          struct cairn_exact_thread *thread,
+                                          const struct cairn_exact_node *node)
+{
+    struct cairn_exact_extra *extra = cairn_pairs_get(&thread->extras, (uintptr_t)node, 0);
+
+    if (extra != NULL)
+        return extra;
+    extra = cairn_pool_alloc(&thread->pool, &exact->budget, sizeof(*extra));
+    if (extra == NULL ||
+        cairn_pairs_add(&thread->extras, &exact->budget, (uintptr_t)node, 0, extra) < 0)
+        return NULL;
+    extra->node = node;
+    extra->next = thread->first_extra;
+    thread->first_extra = extra;
+    return extra;
+}
+
+void cairn_exact_resume(struct cairn_exact *exact, const void *key, uintptr_t frame,
+                        uintptr_t caller, void *callee)
+{
+    struct cairn_exact_thread *thread = begin_call(exact, caller);
+    struct cairn_exact_sleeper *sleeper;
+    struct cairn_exact_extra *extra;
+    struct cairn_exact_node *node;
+
+    if (thread == NULL)
+        return;
+    sleeper = cairn_pairs_get(&exact->sleepers, frame, 0); /* not before: a child has its own */
+    extra = sleeper == NULL ? NULL : sleeper->extra;
+    if (push(exact, thread, key, frame, callee)) {
+        node = thread->stack[thread->depth - 1].node;
+        if (extra == NULL || extra->node != node)
+            extra = extra_of(exact, thread, node);
+        node->calls--; /* who ends it will count it */
+        if (cairn_exact_is_fold(node)) {
+            thread->depth--;
+            account_fold(thread, (struct cairn_exact_fold *)node, -1, 0);
+            thread->depth++;
+        }
+        if (extra != NULL) {
+            extra->resumes++;
+            if (sleeper != NULL)
+                extra->suspended += thread->last - sleeper->since;
+        }
+        if (sleeper != NULL)
+            sleeper->extra = extra;
+    }
+    thread->busy = false;
+}
+
+void cairn_exact_suspend(struct cairn_exact *exact, uintptr_t frame)
+{
+    struct cairn_exact_thread *thread = thread_of(exact);
+    struct cairn_exact_sleeper *sleeper;
+
+    if (thread == NULL || end_call(exact, thread, frame) == NULL)
+        return;
+    sleeper = cairn_pairs_get(&exact->sleepers, frame, 0);
+    if (sleeper == NULL) {
+        sleeper = cairn_pool_alloc(&exact->pool, &exact->budget, sizeof(*sleeper));
+        if (sleeper == NULL ||
+            cairn_pairs_add(&exact->sleepers, &exact->budget, frame, 0, sleeper) < 0)
+            return; /* for how long it sleeps is not known then */
+    }
+    sleeper->since = thread->last;
 }
 
 void cairn_exact_stop(struct cairn_exact *exact)
@@ -413,6 +550,8 @@ static void forget(struct cairn_exact *exact, struct cairn_exact_thread *thread)
     for (struct cairn_exact_key *key = thread->first_key; key != NULL; key = key->next)
         if (key->learnt != NULL)
             exact->host.forget(exact->host.context, key->learnt);
+    if (exact->spool != NULL)
+        return; /* it is to be read */
     cairn_budget_unmap(&exact->budget, thread->stack, thread->cap * sizeof(*thread->stack));
     cairn_pairs_release(&thread->children, &exact->budget);
     cairn_pairs_release(&thread->folds, &exact->budget);
@@ -433,7 +572,8 @@ void cairn_exact_clear(struct cairn_exact *exact)
         next = threads->next;
         __atomic_store_n(&threads->owner, 0, __ATOMIC_RELEASE);
         forget(exact, threads);
-        give_spares(threads, threads);
+        if (exact->spool == NULL)
+            give_spares(threads, threads);
     }
 }
 
@@ -447,6 +587,24 @@ void cairn_exact_init(struct cairn_exact *exact, const struct cairn_exact_host *
                                   .max_nodes = max_nodes,
                                   .max_depth = max_depth,
                                   .serial = __atomic_add_fetch(&last_serial, 1, __ATOMIC_RELAXED)};
+}
+
+void cairn_exact_end(struct cairn_exact *exact)
+{
+    cairn_exact_stop(exact);
+    if (exact->spool != NULL && exact->spool->head != NULL && exact->forks == forks)
+        exact->spool->head->ended = 1;
+}
+
+void cairn_exact_spool(struct cairn_exact *exact, struct cairn_spool *spool,
+                       cairn_exact_describe *describe)
+{
+    exact->describe = describe;
+    exact->spool = spool;
+    exact->forks = forks;
+    exact->budget.grow = cairn_spool_grow;
+    exact->budget.shrink = cairn_spool_shrink;
+    exact->budget.context = spool;
 }
 
 void cairn_exact_release(struct cairn_exact *exact)

@@ -77,6 +77,7 @@ struct cairn_settings { /* plain values; what they mean is for the commands */
     bool markdown;
     uint64_t normalize, base, tolerance; /* enum cairn_diff_scale; 1: after; percent */
     bool source, redact;
+    bool exact;
 };
 
 struct cairn_option {

@@ -39,6 +39,26 @@ static PyObject *on_leave(PyObject *self, PyObject *const *args, size_t nargs, P
     Py_RETURN_NONE;
 }
 
+/* A generator goes on, or is thrown into: a call only where cProfile's numbers are wanted. */
+static PyObject *on_resume(PyObject *self, PyObject *const *args, size_t nargs, PyObject *names)
+{
+    const struct _PyInterpreterFrame *frame = cairn_frame_now();
+
+    if (!((struct callback *)self)->profiler->apart)
+        return on_enter(self, args, nargs, names);
+    cairn_exact_resume(exact_of(self), args[0], (uintptr_t)frame,
+                       (uintptr_t)cairn_frame_caller(frame), (void *)args);
+    Py_RETURN_NONE;
+}
+
+static PyObject *on_yield(PyObject *self, PyObject *const *args, size_t nargs, PyObject *names)
+{
+    if (!((struct callback *)self)->profiler->apart)
+        return on_leave(self, args, nargs, names);
+    cairn_exact_suspend(exact_of(self), (uintptr_t)cairn_frame_now());
+    Py_RETURN_NONE;
+}
+
 static const void *callee_of(PyObject *self, PyObject *const *args)
 {
     const struct callback *callback = (struct callback *)self;
@@ -71,8 +91,8 @@ static const struct {
     vectorcallfunc call;
     bool builtins; /* not wanted where calls of C are not */
 } kinds[] = {
-    {"PY_START", on_enter, false},  {"PY_RESUME", on_enter, false}, {"PY_THROW", on_enter, false},
-    {"PY_RETURN", on_leave, false}, {"PY_YIELD", on_leave, false},  {"PY_UNWIND", on_leave, false},
+    {"PY_START", on_enter, false},  {"PY_RESUME", on_resume, false}, {"PY_THROW", on_resume, false},
+    {"PY_RETURN", on_leave, false}, {"PY_YIELD", on_yield, false},   {"PY_UNWIND", on_leave, false},
     {"CALL", on_call, true},        {"C_RETURN", on_called, true},  {"C_RAISE", on_called, true},
 };
 
