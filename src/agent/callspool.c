@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -385,6 +386,15 @@ static int copy_file(int folder, const char *name, uint8_t **ret_bytes, size_t *
     return code;
 }
 
+/* Whether the process goes on: what it will count yet is not in the recording. */
+static bool is_alive(const struct cairn_spool_head *head)
+{
+    char path[64];
+
+    (void)snprintf(path, sizeof(path), "/proc/%" PRIu64 "/stat", head->pid);
+    return head->start_ns != 0 && cairn_spool_start_ns(path) == head->start_ns;
+}
+
 static int put_file(struct tree *tree, int folder, const char *name,
                     struct cairn_callspool_result *result)
 {
@@ -398,7 +408,7 @@ static int put_file(struct tree *tree, int folder, const char *name,
     tree->bytes = bytes;
     head = (const struct cairn_spool_head *)(const void *)bytes;
     result->processes++;
-    result->cut_short += head->ended != 1;
+    result->cut_short += head->ended != 1 && !is_alive(head);
     code = put_process(tree, head);
     free(bytes);
     return code;

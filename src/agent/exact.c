@@ -1,196 +1,11 @@
 #include "exact.h"
 
-#include <pthread.h>
-#include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
 #include "exact_parts.h"
 #include "ticks.h"
 
 #define FIRST_DEPTH ((size_t)128)
-#define RECORDS_BYTES ((size_t)16 << 10)
-#define LIVES 1u /* low bits of thread.owner */
-#define ENDED 2u
-#define OWNER_SHIFT 2
-#define MOST_RECORDS 1024 /* in a spool, before threads take those of others that are over */
 
-/* The record of this thread, and for which profile. All 0 in a thread that is yet unborn. */
-struct here {
-    uint64_t serial;
-    struct cairn_exact_thread *thread;
-    bool dying;
-    bool spooled; /* the record lies in a file */
-};
-
-static __thread struct here here __attribute__((tls_model("initial-exec")));
-static pthread_once_t once = PTHREAD_ONCE_INIT;
-static pthread_key_t ending;
-static bool watches_ends;
 static uint64_t last_serial;
-static unsigned forks;
-static struct cairn_exact_thread *spare; /* records that nobody has */
-static struct cairn_budget records_budget = {.max_bytes = (size_t)64 << 20};
-
-/* A thread ends: its record is free for the next. Without the caller's lock, hence one compare: the
- * profile may just have been released. */
-static void at_end(void *unused)
-{
-    uint64_t lives = here.serial << OWNER_SHIFT | LIVES;
-
-    (void)unused;
-    here.dying = true;
-    if (here.thread != NULL)
-        (void)__atomic_compare_exchange_n(&here.thread->owner, &lives,
-                                          here.serial << OWNER_SHIFT | ENDED, false,
-                                          __ATOMIC_RELEASE, __ATOMIC_RELAXED);
-}
-
-static void in_child(void)
-{
-    forks++;
-    if (here.spooled) /* the file is the parent's */
-        here = (struct here){.dying = here.dying};
-    if (here.thread != NULL)
-        here.thread->forks = forks;
-}
-
-static void watch(void)
-{
-    watches_ends = pthread_key_create(&ending, at_end) == 0;
-    (void)pthread_atfork(NULL, NULL, in_child);
-}
-
-bool cairn_exact_is_own(const struct cairn_exact_thread *thread)
-{
-    return thread->forks == forks;
-}
-
-static void give_spares(struct cairn_exact_thread *first, struct cairn_exact_thread *last)
-{
-    last->next = __atomic_load_n(&spare, __ATOMIC_RELAXED);
-    while (!__atomic_compare_exchange_n(&spare, &last->next, first, true, __ATOMIC_RELEASE,
-                                        __ATOMIC_RELAXED))
-        ;
-}
-
-/* All spare records are taken and all but one given back, since who compares a list's head alone
- * may be deceived by one that went and came back. */
-static struct cairn_exact_thread *take_spare(void)
-{
-    struct cairn_exact_thread *first = __atomic_exchange_n(&spare, NULL, __ATOMIC_ACQUIRE), *last;
-    size_t count = RECORDS_BYTES / sizeof(*first);
-
-    if (first == NULL) {
-        first = cairn_budget_map(&records_budget, RECORDS_BYTES);
-        if (first == NULL)
-            return NULL;
-        for (size_t i = 0; i + 1 < count; i++)
-            first[i].next = &first[i + 1];
-    }
-    last = first->next;
-    if (last != NULL) {
-        while (last->next != NULL)
-            last = last->next;
-        give_spares(first->next, last);
-    }
-    memset(first, 0, sizeof(*first));
-    return first;
-}
-
-/* Takes the record of a thread that is over: its tree goes on with this one. */
-static bool adopt(const struct cairn_exact *exact, struct cairn_exact_thread *thread)
-{
-    uint64_t ended = exact->serial << OWNER_SHIFT | ENDED;
-
-    if (!__atomic_compare_exchange_n(&thread->owner, &ended, exact->serial << OWNER_SHIFT | LIVES,
-                                     false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
-        return false;
-    thread->tally.healed += thread->depth;
-    thread->depth = 0;
-    thread->busy = false;
-    return true;
-}
-
-/* The record that this thread had before it took part in another profile, else one of a thread
- * that is over. Such a thread may have had the same place: then nobody else can be there. */
-static struct cairn_exact_thread *find_record(const struct cairn_exact *exact)
-{
-    struct cairn_exact_thread *thread;
-
-    for (thread = exact->threads; thread != NULL; thread = thread->next)
-        if (thread->place == &here && cairn_exact_is_own(thread)) {
-            (void)adopt(exact, thread);
-            return thread;
-        }
-    for (thread = exact->threads; thread != NULL; thread = thread->next)
-        if (cairn_exact_is_own(thread) && adopt(exact, thread))
-            return thread;
-    return NULL;
-}
-
-/* A child made by fork has a file of its own from its first event on. */
-static bool begin_again(struct cairn_exact *exact)
-{
-    if (exact->forks != forks) {
-        exact->forks = forks;
-        exact->threads = NULL;
-        exact->nodes = exact->records = 0;
-        exact->pool = (struct cairn_pool){0};
-        exact->sleepers = (struct cairn_pairs){0};
-        exact->tally = (struct cairn_exact_tally){0};
-        exact->budget.used_bytes = 0;
-        (void)cairn_spool_again(exact->spool);
-    }
-    return exact->spool->head != NULL;
-}
-
-static struct cairn_exact_thread *spool_record(struct cairn_exact *exact)
-{
-    struct cairn_exact_thread *thread;
-
-    if (!begin_again(exact))
-        return NULL;
-    thread = exact->records < MOST_RECORDS ? NULL : find_record(exact);
-    if (thread != NULL)
-        return thread;
-    thread = cairn_budget_map(&exact->budget, sizeof(*thread));
-    if (thread == NULL)
-        return NULL;
-    exact->records++;
-    thread->tid = (uint64_t)syscall(SYS_gettid);
-    thread->start_ns = cairn_spool_start_ns("/proc/thread-self/stat");
-    return thread;
-}
-
-/* Gives this thread a record; NULL when there is none to be had. */
-static __attribute__((noinline)) struct cairn_exact_thread *attach(struct cairn_exact *exact)
-{
-    struct cairn_exact_thread *thread;
-
-    if (here.dying)
-        return NULL;
-    thread = exact->spool != NULL ? spool_record(exact) : find_record(exact);
-    if (thread == NULL && exact->spool == NULL)
-        thread = take_spare();
-    if (thread == NULL)
-        return NULL;
-    if (thread->owner == 0) {
-        thread->forks = forks;
-        thread->next = exact->threads;
-        exact->threads = thread;
-        if (exact->spool != NULL)
-            exact->spool->head->threads = thread;
-        __atomic_store_n(&thread->owner, exact->serial << OWNER_SHIFT | LIVES, __ATOMIC_RELEASE);
-    }
-    thread->place = &here;
-    here.serial = exact->serial;
-    here.thread = thread;
-    here.spooled = exact->spool != NULL;
-    if (watches_ends)
-        (void)pthread_setspecific(ending, thread);
-    return thread;
-}
 
 static inline int64_t now_of(const struct cairn_exact *exact)
 {
@@ -254,6 +69,21 @@ static size_t depth_of(const struct cairn_exact_thread *thread, uintptr_t frame,
     return depth;
 }
 
+static struct cairn_exact_key *add_key(struct cairn_exact *exact,
+                                       struct cairn_exact_thread *thread, const void *key)
+{
+    struct cairn_exact_key *known =
+        cairn_pool_alloc(&thread->pool, &exact->budget, sizeof(*known));
+
+    if (known == NULL ||
+        cairn_pairs_add(&thread->keys, &exact->budget, (uintptr_t)key, 0, known) < 0)
+        return NULL;
+    known->key = key;
+    known->next = thread->first_key;
+    thread->first_key = known;
+    return known;
+}
+
 static bool know(struct cairn_exact *exact, struct cairn_exact_thread *thread, const void *key,
                  void *callee)
 {
@@ -261,13 +91,9 @@ static bool know(struct cairn_exact *exact, struct cairn_exact_thread *thread, c
 
     if (known != NULL)
         return known->learnt != NULL;
-    known = cairn_pool_alloc(&thread->pool, &exact->budget, sizeof(*known));
-    if (known == NULL ||
-        cairn_pairs_add(&thread->keys, &exact->budget, (uintptr_t)key, 0, known) < 0)
+    known = add_key(exact, thread, key);
+    if (known == NULL)
         return false;
-    known->key = key;
-    known->next = thread->first_key;
-    thread->first_key = known;
     known->learnt = exact->host.learn(exact->host.context, key, callee);
     if (exact->spool != NULL && known->learnt != NULL)
         known->name = cairn_exact_name_make(exact, thread, known->learnt);
@@ -349,7 +175,7 @@ static bool deepen(struct cairn_exact *exact, struct cairn_exact_thread *thread)
 static inline struct cairn_exact_thread *thread_of(struct cairn_exact *exact)
 {
     struct cairn_exact_thread *thread =
-        __builtin_expect(here.serial == exact->serial, 1) ? here.thread : attach(exact);
+        __builtin_expect(cairn_exact_here.serial == exact->serial, 1) ? cairn_exact_here.thread : cairn_exact_attach(exact);
 
     if (__builtin_expect(thread != NULL && !thread->busy, 1))
         return thread;
@@ -386,6 +212,29 @@ static bool push(struct cairn_exact *exact, struct cairn_exact_thread *thread, c
     return true;
 }
 
+/* In a child made by fork: the stack that its thread had, with the time from now on; those calls
+ * began elsewhere and are none here. */
+void cairn_exact_inherit(struct cairn_exact *exact, struct cairn_exact_thread *thread)
+{
+    size_t depth;
+    const struct cairn_exact_step *path = cairn_exact_path(&depth);
+
+    for (size_t i = 0; i < depth; i++) {
+        struct cairn_exact_key *known = cairn_pairs_get(&thread->keys, (uintptr_t)path[i].key, 0);
+
+        if (known == NULL)
+            known = add_key(exact, thread, path[i].key);
+        if (known == NULL)
+            return;
+        known->learnt = path[i].learnt;
+        if (known->name == NULL && path[i].name != NULL)
+            known->name = cairn_exact_name_copy(exact, thread, path[i].name);
+        if (!push(exact, thread, path[i].key, path[i].frame, NULL))
+            return;
+        thread->stack[thread->depth - 1].node->calls--;
+    }
+}
+
 /* The record of this thread, with the caller on top of its stack; NULL: the call is lost. */
 static inline struct cairn_exact_thread *begin_call(struct cairn_exact *exact, uintptr_t caller)
 {
@@ -393,7 +242,7 @@ static inline struct cairn_exact_thread *begin_call(struct cairn_exact *exact, u
 
     if (thread == NULL) {
         exact->tally.lost++;
-        if (exact->spool != NULL && exact->spool->head != NULL && exact->forks == forks)
+        if (exact->spool != NULL && exact->spool->head != NULL && exact->forks == cairn_exact_forks)
             exact->spool->head->lost++;
         return NULL;
     }
@@ -531,7 +380,7 @@ void cairn_exact_stop(struct cairn_exact *exact)
 
 bool cairn_exact_is_busy(const struct cairn_exact *exact)
 {
-    return here.serial == exact->serial && here.thread->busy;
+    return cairn_exact_here.serial == exact->serial && cairn_exact_here.thread->busy;
 }
 
 void cairn_exact_tally(const struct cairn_exact *exact, struct cairn_exact_tally *ret_tally)
@@ -573,14 +422,14 @@ void cairn_exact_clear(struct cairn_exact *exact)
         __atomic_store_n(&threads->owner, 0, __ATOMIC_RELEASE);
         forget(exact, threads);
         if (exact->spool == NULL)
-            give_spares(threads, threads);
+            cairn_exact_give_spares(threads, threads);
     }
 }
 
 void cairn_exact_init(struct cairn_exact *exact, const struct cairn_exact_host *host,
                       size_t max_bytes, size_t max_nodes, size_t max_depth)
 {
-    pthread_once(&once, watch);
+    cairn_exact_watch();
     cairn_ticks_begin();
     *exact = (struct cairn_exact){.host = *host,
                                   .budget.max_bytes = max_bytes,
@@ -592,8 +441,13 @@ void cairn_exact_init(struct cairn_exact *exact, const struct cairn_exact_host *
 void cairn_exact_end(struct cairn_exact *exact)
 {
     cairn_exact_stop(exact);
-    if (exact->spool != NULL && exact->spool->head != NULL && exact->forks == forks)
+    if (exact->spool != NULL && exact->spool->head != NULL && exact->forks == cairn_exact_forks)
         exact->spool->head->ended = 1;
+}
+
+bool cairn_exact_is_forked(const struct cairn_exact *exact)
+{
+    return exact->spool != NULL && exact->spool->inherited && exact->forks == cairn_exact_forks;
 }
 
 void cairn_exact_spool(struct cairn_exact *exact, struct cairn_spool *spool,
@@ -601,7 +455,7 @@ void cairn_exact_spool(struct cairn_exact *exact, struct cairn_spool *spool,
 {
     exact->describe = describe;
     exact->spool = spool;
-    exact->forks = forks;
+    exact->forks = cairn_exact_forks;
     exact->budget.grow = cairn_spool_grow;
     exact->budget.shrink = cairn_spool_shrink;
     exact->budget.context = spool;

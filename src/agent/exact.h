@@ -102,6 +102,9 @@ void cairn_exact_stop(struct cairn_exact *exact);
 /* The same, for good: what the spool holds is whole. */
 void cairn_exact_end(struct cairn_exact *exact);
 
+/* Whether this process was forked from the one that began, and has a spool of its own. */
+bool cairn_exact_is_forked(const struct cairn_exact *exact);
+
 /* Whether this thread is inside an event: the clock is being read. */
 bool cairn_exact_is_busy(const struct cairn_exact *exact);
 

@@ -76,6 +76,41 @@ struct cairn_exact_thread {
 const struct cairn_exact_name *cairn_exact_name_make(struct cairn_exact *exact,
                                                      struct cairn_exact_thread *thread,
                                                      void *learnt);
+/* The same of a name that lies in another file. */
+const struct cairn_exact_name *cairn_exact_name_copy(struct cairn_exact *exact,
+                                                     struct cairn_exact_thread *thread,
+                                                     const struct cairn_exact_name *name);
+
+/* The record of this thread, and for which profile. All 0 in a thread that is yet unborn. */
+struct cairn_exact_here {
+    uint64_t serial;
+    struct cairn_exact_thread *thread;
+    bool dying;
+    bool spooled; /* the record lies in a file */
+};
+
+extern __thread struct cairn_exact_here cairn_exact_here
+    __attribute__((tls_model("initial-exec")));
+extern unsigned cairn_exact_forks; /* so many lie behind this process */
+
+/* Gives this thread a record; NULL when there is none to be had. */
+__attribute__((noinline)) struct cairn_exact_thread *cairn_exact_attach(struct cairn_exact *exact);
+
+/* Records from `first` to `last`, linked, are nobody's any more. */
+void cairn_exact_give_spares(struct cairn_exact_thread *first, struct cairn_exact_thread *last);
+
+/* Begins to notice ends of threads, and forks; the first time alone. */
+void cairn_exact_watch(void);
+
+/* What the thread that forked stood on, outermost first; in a child, until it forks itself. */
+struct cairn_exact_step {
+    const void *key;
+    uintptr_t frame;
+    void *learnt;
+    const struct cairn_exact_name *name;
+};
+const struct cairn_exact_step *cairn_exact_path(size_t *ret_depth);
+void cairn_exact_inherit(struct cairn_exact *exact, struct cairn_exact_thread *thread);
 
 static inline bool cairn_exact_is_fold(const struct cairn_exact_node *node)
 {

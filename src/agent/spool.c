@@ -35,6 +35,8 @@ uint64_t cairn_spool_start_ns(const char *path)
         return 0;
     text[got] = '\0';
     at = strrchr(text, ')'); /* the name before it may hold anything */
+    if (at != NULL && at[1] != '\0' && (at[2] == 'Z' || at[2] == 'X'))
+        return 0;
     for (int field = 2; at != NULL && field < 22; field++)
         at = strchr(at + 1, ' ');
     if (at == NULL)
@@ -114,12 +116,23 @@ int cairn_spool_again(struct cairn_spool *spool)
 {
     int saved = errno, code;
 
-    if (spool->head != NULL)
-        munmap(spool->head, CAIRN_SPOOL_REGION_BYTES);
+    cairn_spool_let_go(spool); /* of a grandparent, where its child counted nothing */
+    spool->parent = spool->head;
     spool->head = NULL;
+    spool->inherited = true;
     code = map_file(spool);
     errno = saved;
     return code;
+}
+
+void cairn_spool_let_go(struct cairn_spool *spool)
+{
+    int saved = errno;
+
+    if (spool->parent != NULL)
+        munmap(spool->parent, CAIRN_SPOOL_REGION_BYTES);
+    spool->parent = NULL;
+    errno = saved;
 }
 
 void *cairn_spool_grow(void *context, size_t size_bytes)
@@ -151,23 +164,30 @@ void cairn_spool_shrink(void *context, void *block, size_t size_bytes)
     errno = saved;
 }
 
+/* Room for a name whose texts take so many bytes; NULL: none. */
+static struct cairn_exact_name *name_alloc(struct cairn_exact *exact,
+                                           struct cairn_exact_thread *thread, size_t text_bytes)
+{
+    size_t size_bytes = sizeof(struct cairn_exact_name) + text_bytes;
+
+    if (text_bytes > UINT16_MAX)
+        return NULL;
+    return size_bytes > CAIRN_POOL_MOST_BYTES
+               ? cairn_budget_map(&exact->budget, size_bytes)
+               : cairn_pool_alloc(&thread->pool, &exact->budget, size_bytes);
+}
+
 const struct cairn_exact_name *cairn_exact_name_make(struct cairn_exact *exact,
                                                      struct cairn_exact_thread *thread,
                                                      void *learnt)
 {
     struct cairn_exact_words words = {.first_line = 0};
     struct cairn_exact_name *name;
-    size_t size_bytes;
     char *to;
 
     exact->describe(exact->host.context, learnt, &words);
-    size_bytes = words.name.size_bytes + words.qualname.size_bytes + words.file.size_bytes;
-    if (size_bytes > UINT16_MAX)
-        return NULL;
-    size_bytes += sizeof(*name);
-    name = size_bytes > CAIRN_POOL_MOST_BYTES
-               ? cairn_budget_map(&exact->budget, size_bytes)
-               : cairn_pool_alloc(&thread->pool, &exact->budget, size_bytes);
+    name = name_alloc(exact, thread,
+                      words.name.size_bytes + words.qualname.size_bytes + words.file.size_bytes);
     if (name == NULL)
         return NULL;
     name->first_line = words.first_line;
@@ -175,7 +195,20 @@ const struct cairn_exact_name *cairn_exact_name_make(struct cairn_exact *exact,
     name->qualname_bytes = (uint32_t)words.qualname.size_bytes;
     name->file_bytes = (uint32_t)words.file.size_bytes;
     to = mempcpy(name->text, words.name.data, words.name.size_bytes);
-    to = mempcpy(to, words.qualname.data, words.qualname.size_bytes);
+    if (words.qualname.size_bytes > 0)
+        to = mempcpy(to, words.qualname.data, words.qualname.size_bytes);
     memcpy(to, words.file.data, words.file.size_bytes);
     return name;
+}
+
+const struct cairn_exact_name *cairn_exact_name_copy(struct cairn_exact *exact,
+                                                     struct cairn_exact_thread *thread,
+                                                     const struct cairn_exact_name *name)
+{
+    size_t text_bytes = (size_t)name->name_bytes + name->qualname_bytes + name->file_bytes;
+    struct cairn_exact_name *copy = name_alloc(exact, thread, text_bytes);
+
+    if (copy != NULL)
+        memcpy(copy, name, sizeof(*name) + text_bytes);
+    return copy;
 }

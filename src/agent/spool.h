@@ -33,22 +33,26 @@ struct cairn_spool_head {
 
 struct cairn_spool {
     char folder[CAIRN_SPOOL_PATH_BYTES - 64], path[CAIRN_SPOOL_PATH_BYTES];
-    struct cairn_spool_head *head; /* NULL: there is no file */
+    struct cairn_spool_head *head;   /* NULL: there is no file */
+    struct cairn_spool_head *parent; /* after a fork: the parent's, to be let go */
+    bool inherited;                  /* this is the file of a child made by fork */
 };
 
 /* Makes a file in `folder`. 0, -CAIRN_ELIMIT for a name that is too long, -CAIRN_EIO. errno stays
  * as it was. */
 int cairn_spool_open(struct cairn_spool *spool, const char *folder);
 
-/* In a child made by fork: lets go of the parent's file and makes one of its own. As above. */
+/* In a child made by fork: makes a file of its own; the parent's stays mapped, to be read, until it
+ * is let go. As above. */
 int cairn_spool_again(struct cairn_spool *spool);
+void cairn_spool_let_go(struct cairn_spool *spool);
 
 /* For a budget: `context` is the spool. Blocks begin on pages. */
 void *cairn_spool_grow(void *context, size_t size_bytes);
 void cairn_spool_shrink(void *context, void *block, size_t size_bytes);
 
 /* When a thread of this process began, ns since boot, as the kernel tells it: `path` is
- * "/proc/self/stat" or "/proc/thread-self/stat". 0: it does not. */
+ * "/proc/self/stat", "/proc/thread-self/stat" or another process'. 0: it does not, or it is over. */
 uint64_t cairn_spool_start_ns(const char *path);
 
 #endif

@@ -72,8 +72,10 @@ static PyObject *on_call(PyObject *self, PyObject *const *args, size_t nargs, Py
     uintptr_t frame = (uintptr_t)cairn_frame_now();
 
     (void)nargs, (void)names;
-    if (key != NULL)
-        cairn_exact_enter(exact_of(self), key, frame | 1, frame, (void *)&args[2]);
+    if (key == NULL)
+        Py_RETURN_NONE;
+    cairn_profiler_before(((struct callback *)self)->profiler, key);
+    cairn_exact_enter(exact_of(self), key, frame | 1, frame, (void *)&args[2]);
     Py_RETURN_NONE;
 }
 

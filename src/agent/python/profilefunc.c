@@ -131,9 +131,10 @@ static int on_event(PyObject *self, PyFrameObject *frame, int what, PyObject *ar
         break;
     case PyTrace_C_CALL:
         key = profiler->builtins ? cairn_profiler_key(profiler, arg, true) : NULL;
-        if (key != NULL)
-            cairn_exact_enter(&profiler->exact, key, (uintptr_t)frame | 1, (uintptr_t)frame,
-                              callee);
+        if (key == NULL)
+            break;
+        cairn_profiler_before(profiler, key);
+        cairn_exact_enter(&profiler->exact, key, (uintptr_t)frame | 1, (uintptr_t)frame, callee);
         break;
     case PyTrace_C_RETURN:
     case PyTrace_C_EXCEPTION:

@@ -75,6 +75,19 @@ static int open_spool(struct cairn_profiler *profiler, PyObject *folder)
     return -1;
 }
 
+/* Forked children end by os._exit(), as multiprocessing has them do. */
+static void find_exit(struct cairn_profiler *profiler)
+{
+    PyObject *module = PyImport_ImportModule("posix");
+    PyObject *function = module == NULL ? NULL : PyObject_GetAttrString(module, "_exit");
+
+    if (function != NULL && PyCFunction_Check(function))
+        profiler->exit = ((PyCFunctionObject *)function)->m_ml;
+    Py_XDECREF(function);
+    Py_XDECREF(module);
+    PyErr_Clear();
+}
+
 PyObject *cairn_profiler_record(PyObject *self, PyObject *folder)
 {
     struct cairn_profiler *profiler = (struct cairn_profiler *)self;
@@ -82,6 +95,7 @@ PyObject *cairn_profiler_record(PyObject *self, PyObject *folder)
     if (open_spool(profiler, folder) < 0)
         return NULL;
     cairn_exact_spool(&profiler->exact, &profiler->spool, describe);
+    find_exit(profiler);
     profiler->apart = true;
     profiler->types = CAIRN_MONITORS;
     return PyObject_CallMethod(self, "enable", NULL);
