@@ -17,6 +17,7 @@
 #include "writer.h"
 
 #define MOST_ITEMS ((size_t)1 << 28)
+#define MOST_COUNT ((uint64_t)INT64_MAX)
 #define DEEPEST ((size_t)1 << 24)
 
 enum column { COL_TRACK, COL_STACK, COL_CALLS, COL_RESUMES, COL_SELF, COL_TOTAL, COL_AWAY, COLS };
@@ -31,8 +32,9 @@ static const struct cairn_column_def columns[COLS] = {
     [COL_AWAY] = {"suspended", "ns", CAIRN_ENC_RLE},
 };
 
-struct sums { /* times in ticks */
-    int64_t calls, resumes, total, self, suspended;
+/* Times in ticks. They wrap, for what a file says may be anything; above MOST_COUNT: below 0. */
+struct sums {
+    uint64_t calls, resumes, total, self, suspended;
 };
 
 struct step { /* a node to be visited */
@@ -48,8 +50,8 @@ struct tree {
     size_t size_bytes;
     uint64_t base;
     uint32_t boot_id, process, thread, truncated; /* strings, tracks, a location */
-    struct cairn_map locations; /* of this file: key to location */
-    struct cairn_map beside;    /* of this thread: node to place in `sums` */
+    struct cairn_map locations;                   /* of this file: key to location */
+    struct cairn_map beside;                      /* of this thread: node to place in `sums` */
     CAIRN_VEC(struct sums) sums;
     CAIRN_VEC(struct step) steps;
     uint64_t events, lost, strays, healed, folded;
@@ -66,9 +68,16 @@ static const void *at(const struct tree *tree, const void *address, size_t size_
     return tree->bytes + offset;
 }
 
-static uint64_t to_ns(const struct tree *tree, int64_t ticks)
+static uint64_t to_count(uint64_t value)
 {
-    return ticks <= 0 ? 0 : (uint64_t)((double)ticks * tree->tick_ns);
+    return value > MOST_COUNT ? 0 : value;
+}
+
+static uint64_t to_ns(const struct tree *tree, uint64_t ticks)
+{
+    double ns = (double)to_count(ticks) * tree->tick_ns;
+
+    return ns < (double)MOST_COUNT ? (uint64_t)ns : MOST_COUNT;
 }
 
 static int put_row(struct tree *tree, uint32_t stack, const struct sums *sums)
@@ -76,15 +85,15 @@ static int put_row(struct tree *tree, uint32_t stack, const struct sums *sums)
     const uint64_t values[COLS] = {
         [COL_TRACK] = tree->thread,
         [COL_STACK] = stack,
-        [COL_CALLS] = sums->calls < 0 ? 0 : (uint64_t)sums->calls,
-        [COL_RESUMES] = (uint64_t)sums->resumes,
+        [COL_CALLS] = to_count(sums->calls),
+        [COL_RESUMES] = to_count(sums->resumes),
         [COL_SELF] = to_ns(tree, sums->self),
         [COL_TOTAL] = to_ns(tree, sums->total),
         [COL_AWAY] = to_ns(tree, sums->suspended),
     };
     int code;
 
-    if (sums->calls <= 0 && sums->resumes <= 0 && sums->total <= 0)
+    if (values[COL_CALLS] == 0 && values[COL_RESUMES] == 0 && values[COL_TOTAL] == 0)
         return 0;
     tree->events += values[COL_CALLS] + values[COL_RESUMES];
     code = cairn_writer_row(tree->writer, CAIRN_ROW_TREE, columns, COLS, values);
@@ -114,8 +123,9 @@ static int put_location(struct tree *tree, const struct cairn_exact_key *key)
     uint64_t had;
 
     if (name == NULL || cairn_map_get(&tree->locations, (uint64_t)(uintptr_t)key->key, 0, &had) ||
-        at(tree, key->name, sizeof(*name) + (size_t)name->name_bytes + name->qualname_bytes +
-                                name->file_bytes) == NULL)
+        at(tree, key->name,
+           sizeof(*name) + (size_t)name->name_bytes + name->qualname_bytes + name->file_bytes) ==
+            NULL)
         return 0;
     text = name->text;
     CAIRN_TRY(put_string(tree, &text, name->name_bytes, &code.name));
@@ -174,8 +184,8 @@ static int take_extras(struct tree *tree, const struct cairn_exact_thread *threa
     for (size_t left = tree->size_bytes / sizeof(*extra);
          thread->first_extra != NULL && extra != NULL && left > 0; left--) {
         CAIRN_TRY(beside_of(tree, extra->node, &sums));
-        sums->resumes += extra->resumes;
-        sums->suspended += extra->suspended;
+        sums->resumes += (uint64_t)extra->resumes;
+        sums->suspended += (uint64_t)extra->suspended;
         extra = extra->next == NULL ? NULL : at(tree, extra->next, sizeof(*extra));
     }
     return 0;
@@ -186,7 +196,7 @@ static int take_open(struct tree *tree, const struct cairn_exact_thread *thread)
 {
     size_t depth = thread->depth;
     const struct cairn_exact_entry *stack;
-    int64_t above = 0;
+    uint64_t above = 0;
     struct sums *sums;
 
     if (depth == 0 || depth > DEEPEST)
@@ -194,12 +204,12 @@ static int take_open(struct tree *tree, const struct cairn_exact_thread *thread)
     stack = at(tree, thread->stack, depth * sizeof(*stack));
     for (; stack != NULL && depth > 0; depth--) {
         const struct cairn_exact_entry *entry = &stack[depth - 1];
-        int64_t total = thread->last - entry->start;
+        uint64_t total = (uint64_t)thread->last - (uint64_t)entry->start;
 
         CAIRN_TRY(beside_of(tree, entry->node, &sums));
         sums->calls++;
         sums->total += total;
-        sums->self += total - entry->inside - above;
+        sums->self += total - (uint64_t)entry->inside - above;
         above = total;
     }
     return 0;
@@ -208,7 +218,9 @@ static int take_open(struct tree *tree, const struct cairn_exact_thread *thread)
 static struct sums sums_of(const struct tree *tree, const void *address,
                            const struct cairn_exact_node *node)
 {
-    struct sums sums = {.calls = node->calls, .total = node->total, .self = node->self};
+    struct sums sums = {.calls = (uint64_t)node->calls,
+                        .total = (uint64_t)node->total,
+                        .self = (uint64_t)node->self};
     uint64_t place;
 
     if (cairn_map_get(&tree->beside, (uint64_t)(uintptr_t)address, 0, &place)) {
@@ -248,7 +260,7 @@ static int visit(struct tree *tree, struct step step)
     sums = sums_of(tree, address, node);
     CAIRN_TRY(stack_of(tree, step.stack, node->key, &stack, &known));
     if (!known) {
-        tree->lost += sums.calls < 0 ? 0 : (uint64_t)sums.calls;
+        tree->lost += to_count(sums.calls);
         return 0;
     }
     CAIRN_TRY(put_row(tree, stack, &sums));
@@ -286,12 +298,12 @@ static int put_fold(struct tree *tree, const void *address, const struct cairn_e
 {
     struct sums all = sums_of(tree, address, &fold->node), outer, pair, rest;
 
-    outer = (struct sums){fold->outer_calls, all.resumes, fold->outer_total, all.self,
-                          all.suspended};
+    outer =
+        (struct sums){fold->outer_calls, all.resumes, fold->outer_total, all.self, all.suspended};
     pair = (struct sums){.calls = fold->edge_calls - fold->outer_calls,
                          .total = fold->edge_total - fold->outer_total};
-    rest = (struct sums){.calls = all.calls - fold->edge_calls,
-                         .total = all.total - fold->edge_total};
+    rest =
+        (struct sums){.calls = all.calls - fold->edge_calls, .total = all.total - fold->edge_total};
     CAIRN_TRY(put_pair(tree, fold, 0, &outer));
     CAIRN_TRY(put_pair(tree, fold, 1, &pair));
     return put_pair(tree, fold, 2, &rest);
@@ -462,7 +474,7 @@ static int begin(struct tree *tree)
 }
 
 int cairn_callspool_write(const char *folder, struct cairn_sink *sink, uint32_t writer_id,
-                         struct cairn_callspool_result *ret_result, struct cairn_err *err)
+                          struct cairn_callspool_result *ret_result, struct cairn_err *err)
 {
     const struct cairn_writer_options options = {
         .id = writer_id, .role = "agent", .pid = (uint64_t)getpid()};

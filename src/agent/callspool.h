@@ -17,7 +17,7 @@ struct cairn_callspool_result {
  * cairn_ticks_begin() was called before the processes began. 0; -CAIRN_EIO, -CAIRN_ENOMEM or what
  * the sink says. */
 int cairn_callspool_write(const char *folder, struct cairn_sink *sink, uint32_t writer_id,
-                         struct cairn_callspool_result *ret_result, struct cairn_err *err);
+                          struct cairn_callspool_result *ret_result, struct cairn_err *err);
 
 /* Takes the folder away, with what is in it. */
 void cairn_callspool_remove(const char *folder);

@@ -69,11 +69,10 @@ static size_t depth_of(const struct cairn_exact_thread *thread, uintptr_t frame,
     return depth;
 }
 
-static struct cairn_exact_key *add_key(struct cairn_exact *exact,
-                                       struct cairn_exact_thread *thread, const void *key)
+static struct cairn_exact_key *add_key(struct cairn_exact *exact, struct cairn_exact_thread *thread,
+                                       const void *key)
 {
-    struct cairn_exact_key *known =
-        cairn_pool_alloc(&thread->pool, &exact->budget, sizeof(*known));
+    struct cairn_exact_key *known = cairn_pool_alloc(&thread->pool, &exact->budget, sizeof(*known));
 
     if (known == NULL ||
         cairn_pairs_add(&thread->keys, &exact->budget, (uintptr_t)key, 0, known) < 0)
@@ -175,7 +174,8 @@ static bool deepen(struct cairn_exact *exact, struct cairn_exact_thread *thread)
 static inline struct cairn_exact_thread *thread_of(struct cairn_exact *exact)
 {
     struct cairn_exact_thread *thread =
-        __builtin_expect(cairn_exact_here.serial == exact->serial, 1) ? cairn_exact_here.thread : cairn_exact_attach(exact);
+        __builtin_expect(cairn_exact_here.serial == exact->serial, 1) ? cairn_exact_here.thread
+                                                                      : cairn_exact_attach(exact);
 
     if (__builtin_expect(thread != NULL && !thread->busy, 1))
         return thread;

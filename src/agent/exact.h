@@ -38,8 +38,7 @@ struct cairn_exact_words { /* what a callee is called: UTF-8, borrowed until the
     uint32_t first_line;
 };
 
-typedef void cairn_exact_describe(void *context, void *learnt,
-                                  struct cairn_exact_words *ret_words);
+typedef void cairn_exact_describe(void *context, void *learnt, struct cairn_exact_words *ret_words);
 
 struct cairn_exact_host {
     void *context;
@@ -66,12 +65,12 @@ struct cairn_exact {
     uint64_t serial;                    /* no other profile of this process has it */
     struct cairn_exact_thread *threads;
     struct cairn_exact_tally tally; /* of no thread in particular */
-    struct cairn_spool *spool;          /* NULL: memory of its own */
+    struct cairn_spool *spool;      /* NULL: memory of its own */
     cairn_exact_describe *describe;
-    unsigned forks, records;            /* with a spool: of the process, and in the file */
-    struct cairn_pool pool;             /* with a spool: what belongs to no thread */
-    struct cairn_pairs sleepers;        /* frames that yielded */
-    bool flat;                      /* from the next empty stack on: callers are not told apart */
+    unsigned forks, records;     /* with a spool: of the process, and in the file */
+    struct cairn_pool pool;      /* with a spool: what belongs to no thread */
+    struct cairn_pairs sleepers; /* frames that yielded */
+    bool flat;                   /* from the next empty stack on: callers are not told apart */
 };
 
 void cairn_exact_init(struct cairn_exact *exact, const struct cairn_exact_host *host,

@@ -34,7 +34,7 @@ struct cairn_exact_extra {
     struct cairn_exact_extra *next;
 };
 
-struct cairn_exact_sleeper { /* a frame that yielded at least once */
+struct cairn_exact_sleeper {         /* a frame that yielded at least once */
     struct cairn_exact_extra *extra; /* of the node that it was met in last */
     int64_t since;
 };
@@ -89,8 +89,7 @@ struct cairn_exact_here {
     bool spooled; /* the record lies in a file */
 };
 
-extern __thread struct cairn_exact_here cairn_exact_here
-    __attribute__((tls_model("initial-exec")));
+extern __thread struct cairn_exact_here cairn_exact_here __attribute__((tls_model("initial-exec")));
 extern unsigned cairn_exact_forks; /* so many lie behind this process */
 
 /* Gives this thread a record; NULL when there is none to be had. */

@@ -18,7 +18,7 @@ static pthread_key_t ending;
 static bool watches_ends;
 unsigned cairn_exact_forks;
 static struct cairn_exact_thread *spare; /* records that nobody has */
-static struct cairn_exact_step *path; /* the stack of the thread that forked last */
+static struct cairn_exact_step *path;    /* the stack of the thread that forked last */
 static size_t path_depth, path_bytes;
 static struct cairn_budget records_budget = {.max_bytes = (size_t)64 << 20};
 
@@ -59,7 +59,8 @@ static void before_fork(void)
         const struct cairn_exact_key *key =
             cairn_pairs_get(&thread->keys, (uintptr_t)entry->node->key, 0);
 
-        path[path_depth] = (struct cairn_exact_step){key->key, entry->frame, key->learnt, key->name};
+        path[path_depth] =
+            (struct cairn_exact_step){key->key, entry->frame, key->learnt, key->name};
     }
 }
 

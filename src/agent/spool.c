@@ -59,8 +59,8 @@ static int make_file(struct cairn_spool *spool)
     for (int i = 0; i < MOST_NAMES; i++) {
         int fd;
 
-        if (snprintf(spool->path, sizeof(spool->path), "%s/%d.%d" CAIRN_SPOOL_SUFFIX,
-                     spool->folder, (int)getpid(), i) >= (int)sizeof(spool->path))
+        if (snprintf(spool->path, sizeof(spool->path), "%s/%d.%d" CAIRN_SPOOL_SUFFIX, spool->folder,
+                     (int)getpid(), i) >= (int)sizeof(spool->path))
             return -CAIRN_ELIMIT;
         fd = open(spool->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
         if (fd >= 0 || errno != EEXIST)

@@ -52,7 +52,8 @@ void *cairn_spool_grow(void *context, size_t size_bytes);
 void cairn_spool_shrink(void *context, void *block, size_t size_bytes);
 
 /* When a thread of this process began, ns since boot, as the kernel tells it: `path` is
- * "/proc/self/stat", "/proc/thread-self/stat" or another process'. 0: it does not, or it is over. */
+ * "/proc/self/stat", "/proc/thread-self/stat" or another process'. 0: it does not, or it is over.
+ */
 uint64_t cairn_spool_start_ns(const char *path);
 
 #endif

@@ -140,8 +140,8 @@ static int by_order(const void *left, const void *right, void *context)
     if (order->sort == CAIRN_SORT_NAME) {
         struct cairn_span x = order->functions[a->function].qualname;
         struct cairn_span y = order->functions[b->function].qualname;
-        int side = memcmp(x.data, y.data,
-                          x.size_bytes < y.size_bytes ? x.size_bytes : y.size_bytes);
+        int side =
+            memcmp(x.data, y.data, x.size_bytes < y.size_bytes ? x.size_bytes : y.size_bytes);
 
         if (side != 0 || x.size_bytes != y.size_bytes)
             return side != 0 ? side : x.size_bytes < y.size_bytes ? -1 : 1;

@@ -1,5 +1,5 @@
-/* cmd_run.c: `cairn run …`: runs a program as if Cairn were not there, then reports; `cairn trace` is
- * `cairn run --exact`. */
+/* cmd_run.c: `cairn run …`: runs a program as if Cairn were not there, then reports; `cairn trace`
+ * is `cairn run --exact`. */
 #include <signal.h>
 #include <string.h>
 #include <sys/wait.h>

@@ -24,11 +24,11 @@ const struct cairn_command cairn_commands[] = {
                 "cairn run -r 10khz -m json.tool data.json\n"
                 "cairn run --for 30s -- sh -c 'python3 first.py | python3 second.py'"},
     {.name = "trace",
-     .bit = CAIRN_FOR_RUN,
+     .bit = CAIRN_FOR_TRACE,
      .run = cairn_cmd_trace,
      .runs = true,
      .synopsis = "[OPTIONS] [--] SCRIPT.py ARGS | -m MODULE ARGS | -c CODE ARGS | COMMAND ARGS",
-     .brief = "run a program and count every call: run --exact",
+     .brief = "run a program and count every call, exactly",
      .max_words = SIZE_MAX,
      .detail = "Another word for `cairn run --exact`: who called whom how often and for how long, "
                "exactly, by thread and process. The report has the columns that cProfile has; a "

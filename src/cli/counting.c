@@ -19,8 +19,8 @@ static int add(void *ctx, struct cairn_sink *sink, struct cairn_err *err)
     struct cairn_counting *counting = ctx;
     struct cairn_callspool_result result;
 
-    CAIRN_TRY(cairn_callspool_write(cairn_buf_cstr(&counting->spool), sink, WRITER_ID, &result,
-                                    err));
+    CAIRN_TRY(
+        cairn_callspool_write(cairn_buf_cstr(&counting->spool), sink, WRITER_ID, &result, err));
     counting->processes = result.processes;
     counting->cut_short = result.cut_short;
     return result.processes > 0;

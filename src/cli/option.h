@@ -48,6 +48,7 @@ enum { /* bits of cairn_option.commands */
        CAIRN_FOR_PSTATS = 2048,
        CAIRN_FOR_HTML = 4096,
        CAIRN_FOR_CPROFILE = 8192,
+       CAIRN_FOR_TRACE = 16384,
 };
 
 enum { /* bits of cairn_option.sources: where it may be set beside the command line */

@@ -11,7 +11,8 @@
 
 #define PPM_ALL 1000000
 
-#define FOR_RECORD (CAIRN_FOR_RUN | CAIRN_FOR_ATTACH)
+#define FOR_RUN (CAIRN_FOR_RUN | CAIRN_FOR_TRACE)
+#define FOR_RECORD (FOR_RUN | CAIRN_FOR_ATTACH)
 #define FOR_READ                                                                                   \
     (CAIRN_FOR_REPORT | CAIRN_FOR_HTML | CAIRN_FOR_EXPORT | CAIRN_FOR_DIFF | CAIRN_FOR_PSTATS)
 #define FOR_ALL                                                                                    \

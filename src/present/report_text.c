@@ -79,7 +79,8 @@ static int put_overview(struct cairn_report *report, const struct cairn_rows *fu
     if (exact && !functions->rankable)
         return 0;
     if (!exact)
-        put_title(report, whole, functions->base.value_ns, functions->rankable ? ", by function" : "");
+        put_title(report, whole, functions->base.value_ns,
+                  functions->rankable ? ", by function" : "");
     if (!functions->rankable) {
         cairn_report_too_few(report, functions);
         return 0;

@@ -95,7 +95,7 @@ static const struct {
 } kinds[] = {
     {"PY_START", on_enter, false},  {"PY_RESUME", on_resume, false}, {"PY_THROW", on_resume, false},
     {"PY_RETURN", on_leave, false}, {"PY_YIELD", on_yield, false},   {"PY_UNWIND", on_leave, false},
-    {"CALL", on_call, true},        {"C_RETURN", on_called, true},  {"C_RAISE", on_called, true},
+    {"CALL", on_call, true},        {"C_RETURN", on_called, true},   {"C_RAISE", on_called, true},
 };
 
 #define KINDS (sizeof(kinds) / sizeof(kinds[0]))

@@ -39,8 +39,9 @@ static bool goes_on(PyFrameObject *frame, const PyCodeObject *code)
     if ((code->co_flags & (CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR)) == 0)
         return false;
 #if PY_VERSION_HEX >= 0x030b0000
-    /* Its body begins at the one RESUME with the argument 0. Thrown into, it stands at a yield; where
-     * it was made, if it is closed before it began: Python enters the frame once, as it did before. */
+    /* Its body begins at the one RESUME with the argument 0. Thrown into, it stands at a yield;
+     * where it was made, if it is closed before it began: Python enters the frame once, as it did
+     * before. */
     const _Py_CODEUNIT *at = _PyCode_CODE(code) + PyFrame_GetLasti(frame) / (int)sizeof(*at);
 
     switch (_Py_OPCODE(*at)) {

@@ -18,7 +18,7 @@ struct cairn_profiler {
     double timeunit; /* seconds; 0: the timer tells seconds */
     int subcalls, builtins, types;
     const void *exit; /* what os._exit() is to the engine; NULL: it does not matter */
-    bool apart; /* generators are one call for each body that began */
+    bool apart;       /* generators are one call for each body that began */
     struct cairn_spool spool;
     PyObject *kept[3]; /* bytes that the words of a callee are borrowed from */
     int enabled;
