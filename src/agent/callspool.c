@@ -298,12 +298,12 @@ static int put_fold(struct tree *tree, const void *address, const struct cairn_e
 {
     struct sums all = sums_of(tree, address, &fold->node), outer, pair, rest;
 
-    outer =
-        (struct sums){fold->outer_calls, all.resumes, fold->outer_total, all.self, all.suspended};
-    pair = (struct sums){.calls = fold->edge_calls - fold->outer_calls,
-                         .total = fold->edge_total - fold->outer_total};
-    rest =
-        (struct sums){.calls = all.calls - fold->edge_calls, .total = all.total - fold->edge_total};
+    outer = (struct sums){(uint64_t)fold->outer_calls, all.resumes, (uint64_t)fold->outer_total,
+                          all.self, all.suspended};
+    pair = (struct sums){.calls = (uint64_t)fold->edge_calls - (uint64_t)fold->outer_calls,
+                         .total = (uint64_t)fold->edge_total - (uint64_t)fold->outer_total};
+    rest = (struct sums){.calls = all.calls - (uint64_t)fold->edge_calls,
+                         .total = all.total - (uint64_t)fold->edge_total};
     CAIRN_TRY(put_pair(tree, fold, 0, &outer));
     CAIRN_TRY(put_pair(tree, fold, 1, &pair));
     return put_pair(tree, fold, 2, &rest);
