@@ -1,5 +1,6 @@
 /* The table that cProfile prints, of calls that were counted one by one. */
 #include <inttypes.h>
+#include <stdio.h>
 
 #include "exactrows.h"
 #include "report_parts.h"
