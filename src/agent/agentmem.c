@@ -1,6 +1,7 @@
 #include "agentmem.h"
 
 #include <errno.h>
+#include <string.h>
 #include <sys/mman.h>
 
 #include "err.h"
@@ -33,6 +34,12 @@ void *cairn_budget_map(struct cairn_budget *budget, size_t size_bytes)
 
     if (!take(budget, size_bytes))
         return NULL;
+    if (budget->grow != NULL) {
+        block = budget->grow(budget->context, size_bytes);
+        if (block == NULL)
+            __atomic_sub_fetch(&budget->used_bytes, size_bytes, __ATOMIC_RELAXED);
+        return block;
+    }
     block = mmap(NULL, size_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     errno = saved;
     if (block != MAP_FAILED)
@@ -47,7 +54,10 @@ void cairn_budget_unmap(struct cairn_budget *budget, void *block, size_t size_by
 
     if (block == NULL)
         return;
-    munmap(block, size_bytes);
+    if (budget->shrink != NULL)
+        budget->shrink(budget->context, block, size_bytes);
+    else
+        munmap(block, size_bytes);
     errno = saved;
     __atomic_sub_fetch(&budget->used_bytes, size_bytes, __ATOMIC_RELAXED);
 }
@@ -58,6 +68,14 @@ void *cairn_budget_remap(struct cairn_budget *budget, void *block, size_t old_by
     int saved = errno;
     void *moved;
 
+    if (budget->grow != NULL) {
+        moved = cairn_budget_map(budget, new_bytes);
+        if (moved != NULL) {
+            memcpy(moved, block, old_bytes);
+            cairn_budget_unmap(budget, block, old_bytes);
+        }
+        return moved;
+    }
     if (!take(budget, new_bytes - old_bytes))
         return NULL;
     moved = mremap(block, old_bytes, new_bytes, MREMAP_MAYMOVE);

@@ -1,7 +1,8 @@
 /* agentmem.h: memory for what runs inside a program: mapped, never from malloc, under a ceiling.
  *
  * A pool hands out zeroed blocks that do not move and go back all at once; a table maps pairs of
- * words to pointers. Both take from one budget, which several threads may share.
+ * words to pointers. Both take from one budget, which several threads may share. A budget with a
+ * `grow` takes what it hands out from there, one piece behind the other, and never twice.
  * Threads: a budget any; a pool and a table one at a time. errno is left as it was.
  */
 #ifndef CAIRN_AGENTMEM_H
@@ -14,6 +15,10 @@
 struct cairn_budget {
     size_t max_bytes;
     size_t used_bytes; /* atomic */
+    /* NULL: from the system. Else so many zeroed bytes, or NULL, and where they go back to. */
+    void *(*grow)(void *context, size_t size_bytes);
+    void (*shrink)(void *context, void *block, size_t size_bytes);
+    void *context;
 };
 
 /* Zeroed pages, or NULL when the budget or the memory is used up. */

@@ -1,161 +1,20 @@
 #include "exact.h"
 
-#include <pthread.h>
-#include <string.h>
-
 #include "exact_parts.h"
 #include "ticks.h"
 
 #define FIRST_DEPTH ((size_t)128)
-#define RECORDS_BYTES ((size_t)16 << 10)
-#define LIVES 1u /* low bits of thread.owner */
-#define ENDED 2u
-#define OWNER_SHIFT 2
 
-/* The record of this thread, and for which profile. All 0 in a thread that is yet unborn. */
-struct here {
-    uint64_t serial;
-    struct cairn_exact_thread *thread;
-    bool dying;
-};
-
-static __thread struct here here __attribute__((tls_model("initial-exec")));
-static pthread_once_t once = PTHREAD_ONCE_INIT;
-static pthread_key_t ending;
-static bool watches_ends;
 static uint64_t last_serial;
-static unsigned forks;
-static struct cairn_exact_thread *spare; /* records that nobody has */
-static struct cairn_budget records_budget = {.max_bytes = (size_t)64 << 20};
-
-/* A thread ends: its record is free for the next. Without the caller's lock, hence one compare: the
- * profile may just have been released. */
-static void at_end(void *unused)
-{
-    uint64_t lives = here.serial << OWNER_SHIFT | LIVES;
-
-    (void)unused;
-    here.dying = true;
-    if (here.thread != NULL)
-        (void)__atomic_compare_exchange_n(&here.thread->owner, &lives,
-                                          here.serial << OWNER_SHIFT | ENDED, false,
-                                          __ATOMIC_RELEASE, __ATOMIC_RELAXED);
-}
-
-static void in_child(void)
-{
-    forks++;
-    if (here.thread != NULL)
-        here.thread->forks = forks;
-}
-
-static void watch(void)
-{
-    watches_ends = pthread_key_create(&ending, at_end) == 0;
-    (void)pthread_atfork(NULL, NULL, in_child);
-}
-
-bool cairn_exact_is_own(const struct cairn_exact_thread *thread)
-{
-    return thread->forks == forks;
-}
-
-static void give_spares(struct cairn_exact_thread *first, struct cairn_exact_thread *last)
-{
-    last->next = __atomic_load_n(&spare, __ATOMIC_RELAXED);
-    while (!__atomic_compare_exchange_n(&spare, &last->next, first, true, __ATOMIC_RELEASE,
-                                        __ATOMIC_RELAXED))
-        ;
-}
-
-/* All spare records are taken and all but one given back, since who compares a list's head alone
- * may be deceived by one that went and came back. */
-static struct cairn_exact_thread *take_spare(void)
-{
-    struct cairn_exact_thread *first = __atomic_exchange_n(&spare, NULL, __ATOMIC_ACQUIRE), *last;
-    size_t count = RECORDS_BYTES / sizeof(*first);
-
-    if (first == NULL) {
-        first = cairn_budget_map(&records_budget, RECORDS_BYTES);
-        if (first == NULL)
-            return NULL;
-        for (size_t i = 0; i + 1 < count; i++)
-            first[i].next = &first[i + 1];
-    }
-    last = first->next;
-    if (last != NULL) {
-        while (last->next != NULL)
-            last = last->next;
-        give_spares(first->next, last);
-    }
-    memset(first, 0, sizeof(*first));
-    return first;
-}
-
-/* Takes the record of a thread that is over: its tree goes on with this one. */
-static bool adopt(const struct cairn_exact *exact, struct cairn_exact_thread *thread)
-{
-    uint64_t ended = exact->serial << OWNER_SHIFT | ENDED;
-
-    if (!__atomic_compare_exchange_n(&thread->owner, &ended, exact->serial << OWNER_SHIFT | LIVES,
-                                     false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
-        return false;
-    thread->tally.healed += thread->depth;
-    thread->depth = 0;
-    thread->busy = false;
-    return true;
-}
-
-/* The record that this thread had before it took part in another profile, else one of a thread
- * that is over. Such a thread may have had the same place: then nobody else can be there. */
-static struct cairn_exact_thread *find_record(const struct cairn_exact *exact)
-{
-    struct cairn_exact_thread *thread;
-
-    for (thread = exact->threads; thread != NULL; thread = thread->next)
-        if (thread->place == &here && cairn_exact_is_own(thread)) {
-            (void)adopt(exact, thread);
-            return thread;
-        }
-    for (thread = exact->threads; thread != NULL; thread = thread->next)
-        if (cairn_exact_is_own(thread) && adopt(exact, thread))
-            return thread;
-    return NULL;
-}
-
-/* Gives this thread a record; NULL when there is none to be had. */
-static __attribute__((noinline)) struct cairn_exact_thread *attach(struct cairn_exact *exact)
-{
-    struct cairn_exact_thread *thread;
-
-    if (here.dying)
-        return NULL;
-    thread = find_record(exact);
-    if (thread == NULL) {
-        thread = take_spare();
-        if (thread == NULL)
-            return NULL;
-        thread->forks = forks;
-        thread->next = exact->threads;
-        exact->threads = thread;
-        __atomic_store_n(&thread->owner, exact->serial << OWNER_SHIFT | LIVES, __ATOMIC_RELEASE);
-    }
-    thread->place = &here;
-    here.serial = exact->serial;
-    here.thread = thread;
-    if (watches_ends)
-        (void)pthread_setspecific(ending, thread);
-    return thread;
-}
 
 static inline int64_t now_of(const struct cairn_exact *exact)
 {
     return exact->host.now != NULL ? exact->host.now(exact->host.context) : cairn_ticks_now();
 }
 
-/* A folded call is over: whether it was the outermost is to be seen on the stack below it. */
+/* Of folded calls: whether one was the outermost is to be seen on the stack below it. */
 static void account_fold(const struct cairn_exact_thread *thread, struct cairn_exact_fold *fold,
-                         int64_t total)
+                         int64_t calls, int64_t total)
 {
     bool outer = true, outer_edge = true;
 
@@ -166,9 +25,9 @@ static void account_fold(const struct cairn_exact_thread *thread, struct cairn_e
             outer = false;
             outer_edge = caller != fold->caller;
         }
-    fold->outer_calls += outer;
+    fold->outer_calls += outer ? calls : 0;
     fold->outer_total += outer ? total : 0;
-    fold->edge_calls += outer_edge;
+    fold->edge_calls += outer_edge ? calls : 0;
     fold->edge_total += outer_edge ? total : 0;
 }
 
@@ -179,13 +38,14 @@ static inline void pop(struct cairn_exact_thread *thread, int64_t now)
     struct cairn_exact_node *node = top->node;
     int64_t total = now - top->start;
 
+    thread->last = now;
     node->calls++;
     node->total += total;
     node->self += total - top->inside;
     if (thread->depth > 0)
         thread->stack[thread->depth - 1].inside += total;
     if (__builtin_expect(cairn_exact_is_fold(node), 0))
-        account_fold(thread, (struct cairn_exact_fold *)node, total);
+        account_fold(thread, (struct cairn_exact_fold *)node, 1, total);
 }
 
 /* Ends all above depth `to`, which nobody has left. */
@@ -209,6 +69,20 @@ static size_t depth_of(const struct cairn_exact_thread *thread, uintptr_t frame,
     return depth;
 }
 
+static struct cairn_exact_key *add_key(struct cairn_exact *exact, struct cairn_exact_thread *thread,
+                                       const void *key)
+{
+    struct cairn_exact_key *known = cairn_pool_alloc(&thread->pool, &exact->budget, sizeof(*known));
+
+    if (known == NULL ||
+        cairn_pairs_add(&thread->keys, &exact->budget, (uintptr_t)key, 0, known) < 0)
+        return NULL;
+    known->key = key;
+    known->next = thread->first_key;
+    thread->first_key = known;
+    return known;
+}
+
 static bool know(struct cairn_exact *exact, struct cairn_exact_thread *thread, const void *key,
                  void *callee)
 {
@@ -216,14 +90,12 @@ static bool know(struct cairn_exact *exact, struct cairn_exact_thread *thread, c
 
     if (known != NULL)
         return known->learnt != NULL;
-    known = cairn_pool_alloc(&thread->pool, &exact->budget, sizeof(*known));
-    if (known == NULL ||
-        cairn_pairs_add(&thread->keys, &exact->budget, (uintptr_t)key, 0, known) < 0)
+    known = add_key(exact, thread, key);
+    if (known == NULL)
         return false;
-    known->key = key;
-    known->next = thread->first_key;
-    thread->first_key = known;
     known->learnt = exact->host.learn(exact->host.context, key, callee);
+    if (exact->spool != NULL && known->learnt != NULL)
+        known->name = cairn_exact_name_make(exact, thread, known->learnt);
     return known->learnt != NULL;
 }
 
@@ -302,14 +174,16 @@ static bool deepen(struct cairn_exact *exact, struct cairn_exact_thread *thread)
 static inline struct cairn_exact_thread *thread_of(struct cairn_exact *exact)
 {
     struct cairn_exact_thread *thread =
-        __builtin_expect(here.serial == exact->serial, 1) ? here.thread : attach(exact);
+        __builtin_expect(cairn_exact_here.serial == exact->serial, 1) ? cairn_exact_here.thread
+                                                                      : cairn_exact_attach(exact);
 
     if (__builtin_expect(thread != NULL && !thread->busy, 1))
         return thread;
     return NULL;
 }
 
-static void push(struct cairn_exact *exact, struct cairn_exact_thread *thread, const void *key,
+/* Whether it is on the stack now. */
+static bool push(struct cairn_exact *exact, struct cairn_exact_thread *thread, const void *key,
                  uintptr_t frame, void *callee)
 {
     struct cairn_exact_node *parent, *node;
@@ -317,7 +191,7 @@ static void push(struct cairn_exact *exact, struct cairn_exact_thread *thread, c
 
     if (__builtin_expect(thread->depth == thread->cap, 0) && !deepen(exact, thread)) {
         thread->tally.lost++;
-        return;
+        return false;
     }
     parent =
         thread->depth > 0 ? thread->stack[thread->depth - 1].node : &thread->roots[exact->flat];
@@ -326,7 +200,7 @@ static void push(struct cairn_exact *exact, struct cairn_exact_thread *thread, c
         node = child_of(exact, thread, parent, key, callee);
         if (node == NULL) {
             thread->tally.lost++;
-            return;
+            return false;
         }
         parent->recent = node;
     }
@@ -334,17 +208,43 @@ static void push(struct cairn_exact *exact, struct cairn_exact_thread *thread, c
     entry->node = node;
     entry->frame = frame;
     entry->inside = 0;
-    entry->start = now_of(exact);
+    entry->start = thread->last = now_of(exact);
+    return true;
 }
 
-void cairn_exact_enter(struct cairn_exact *exact, const void *key, uintptr_t frame,
-                       uintptr_t caller, void *callee)
+/* In a child made by fork: the stack that its thread had, with the time from now on; those calls
+ * began elsewhere and are none here. */
+void cairn_exact_inherit(struct cairn_exact *exact, struct cairn_exact_thread *thread)
+{
+    size_t depth;
+    const struct cairn_exact_step *path = cairn_exact_path(&depth);
+
+    for (size_t i = 0; i < depth; i++) {
+        struct cairn_exact_key *known = cairn_pairs_get(&thread->keys, (uintptr_t)path[i].key, 0);
+
+        if (known == NULL)
+            known = add_key(exact, thread, path[i].key);
+        if (known == NULL)
+            return;
+        known->learnt = path[i].learnt;
+        if (known->name == NULL && path[i].name != NULL)
+            known->name = cairn_exact_name_copy(exact, thread, path[i].name);
+        if (!push(exact, thread, path[i].key, path[i].frame, NULL))
+            return;
+        thread->stack[thread->depth - 1].node->calls--;
+    }
+}
+
+/* The record of this thread, with the caller on top of its stack; NULL: the call is lost. */
+static inline struct cairn_exact_thread *begin_call(struct cairn_exact *exact, uintptr_t caller)
 {
     struct cairn_exact_thread *thread = thread_of(exact);
 
     if (thread == NULL) {
         exact->tally.lost++;
-        return;
+        if (exact->spool != NULL && exact->spool->head != NULL && exact->forks == cairn_exact_forks)
+            exact->spool->head->lost++;
+        return NULL;
     }
     thread->busy = true;
     if (caller != 0 && thread->depth > 0 &&
@@ -354,23 +254,31 @@ void cairn_exact_enter(struct cairn_exact *exact, const void *key, uintptr_t fra
         if (depth > 0)
             unwind(exact, thread, depth);
     }
-    push(exact, thread, key, frame, callee);
-    thread->busy = false;
+    return thread;
 }
 
-void cairn_exact_leave(struct cairn_exact *exact, uintptr_t frame)
+void cairn_exact_enter(struct cairn_exact *exact, const void *key, uintptr_t frame,
+                       uintptr_t caller, void *callee)
 {
-    struct cairn_exact_thread *thread = thread_of(exact);
-    size_t depth;
+    struct cairn_exact_thread *thread = begin_call(exact, caller);
 
     if (thread == NULL)
         return;
+    (void)push(exact, thread, key, frame, callee);
+    thread->busy = false;
+}
+
+/* Ends the entry of a frame: the node it was in, NULL: it was not there. */
+static inline struct cairn_exact_node *end_call(struct cairn_exact *exact,
+                                                struct cairn_exact_thread *thread, uintptr_t frame)
+{
+    size_t depth;
     depth = thread->depth;
     if (__builtin_expect(depth == 0 || thread->stack[depth - 1].frame != frame, 0)) {
         depth = depth_of(thread, frame, ~(uintptr_t)0);
         if (depth == 0) {
             thread->tally.strays++;
-            return;
+            return NULL;
         }
     }
     thread->busy = true;
@@ -378,6 +286,84 @@ void cairn_exact_leave(struct cairn_exact *exact, uintptr_t frame)
         unwind(exact, thread, depth);
     pop(thread, now_of(exact));
     thread->busy = false;
+    return thread->stack[thread->depth].node;
+}
+
+void cairn_exact_leave(struct cairn_exact *exact, uintptr_t frame)
+{
+    struct cairn_exact_thread *thread = thread_of(exact);
+
+    if (thread != NULL)
+        (void)end_call(exact, thread, frame);
+}
+
+/* What a generator's node has beside its calls; NULL: no memory. */
+static struct cairn_exact_extra *extra_of(struct cairn_exact *exact,
+                                          struct cairn_exact_thread *thread,
+                                          const struct cairn_exact_node *node)
+{
+    struct cairn_exact_extra *extra = cairn_pairs_get(&thread->extras, (uintptr_t)node, 0);
+
+    if (extra != NULL)
+        return extra;
+    extra = cairn_pool_alloc(&thread->pool, &exact->budget, sizeof(*extra));
+    if (extra == NULL ||
+        cairn_pairs_add(&thread->extras, &exact->budget, (uintptr_t)node, 0, extra) < 0)
+        return NULL;
+    extra->node = node;
+    extra->next = thread->first_extra;
+    thread->first_extra = extra;
+    return extra;
+}
+
+void cairn_exact_resume(struct cairn_exact *exact, const void *key, uintptr_t frame,
+                        uintptr_t caller, void *callee)
+{
+    struct cairn_exact_thread *thread = begin_call(exact, caller);
+    struct cairn_exact_sleeper *sleeper;
+    struct cairn_exact_extra *extra;
+    struct cairn_exact_node *node;
+
+    if (thread == NULL)
+        return;
+    sleeper = cairn_pairs_get(&exact->sleepers, frame, 0); /* not before: a child has its own */
+    extra = sleeper == NULL ? NULL : sleeper->extra;
+    if (push(exact, thread, key, frame, callee)) {
+        node = thread->stack[thread->depth - 1].node;
+        if (extra == NULL || extra->node != node)
+            extra = extra_of(exact, thread, node);
+        node->calls--; /* who ends it will count it */
+        if (cairn_exact_is_fold(node)) {
+            thread->depth--;
+            account_fold(thread, (struct cairn_exact_fold *)node, -1, 0);
+            thread->depth++;
+        }
+        if (extra != NULL) {
+            extra->resumes++;
+            if (sleeper != NULL)
+                extra->suspended += thread->last - sleeper->since;
+        }
+        if (sleeper != NULL)
+            sleeper->extra = extra;
+    }
+    thread->busy = false;
+}
+
+void cairn_exact_suspend(struct cairn_exact *exact, uintptr_t frame)
+{
+    struct cairn_exact_thread *thread = thread_of(exact);
+    struct cairn_exact_sleeper *sleeper;
+
+    if (thread == NULL || end_call(exact, thread, frame) == NULL)
+        return;
+    sleeper = cairn_pairs_get(&exact->sleepers, frame, 0);
+    if (sleeper == NULL) {
+        sleeper = cairn_pool_alloc(&exact->pool, &exact->budget, sizeof(*sleeper));
+        if (sleeper == NULL ||
+            cairn_pairs_add(&exact->sleepers, &exact->budget, frame, 0, sleeper) < 0)
+            return; /* for how long it sleeps is not known then */
+    }
+    sleeper->since = thread->last;
 }
 
 void cairn_exact_stop(struct cairn_exact *exact)
@@ -394,7 +380,7 @@ void cairn_exact_stop(struct cairn_exact *exact)
 
 bool cairn_exact_is_busy(const struct cairn_exact *exact)
 {
-    return here.serial == exact->serial && here.thread->busy;
+    return cairn_exact_here.serial == exact->serial && cairn_exact_here.thread->busy;
 }
 
 void cairn_exact_tally(const struct cairn_exact *exact, struct cairn_exact_tally *ret_tally)
@@ -413,6 +399,8 @@ static void forget(struct cairn_exact *exact, struct cairn_exact_thread *thread)
     for (struct cairn_exact_key *key = thread->first_key; key != NULL; key = key->next)
         if (key->learnt != NULL)
             exact->host.forget(exact->host.context, key->learnt);
+    if (exact->spool != NULL)
+        return; /* it is to be read */
     cairn_budget_unmap(&exact->budget, thread->stack, thread->cap * sizeof(*thread->stack));
     cairn_pairs_release(&thread->children, &exact->budget);
     cairn_pairs_release(&thread->folds, &exact->budget);
@@ -433,20 +421,44 @@ void cairn_exact_clear(struct cairn_exact *exact)
         next = threads->next;
         __atomic_store_n(&threads->owner, 0, __ATOMIC_RELEASE);
         forget(exact, threads);
-        give_spares(threads, threads);
+        if (exact->spool == NULL)
+            cairn_exact_give_spares(threads, threads);
     }
 }
 
 void cairn_exact_init(struct cairn_exact *exact, const struct cairn_exact_host *host,
                       size_t max_bytes, size_t max_nodes, size_t max_depth)
 {
-    pthread_once(&once, watch);
+    cairn_exact_watch();
     cairn_ticks_begin();
     *exact = (struct cairn_exact){.host = *host,
                                   .budget.max_bytes = max_bytes,
                                   .max_nodes = max_nodes,
                                   .max_depth = max_depth,
                                   .serial = __atomic_add_fetch(&last_serial, 1, __ATOMIC_RELAXED)};
+}
+
+void cairn_exact_end(struct cairn_exact *exact)
+{
+    cairn_exact_stop(exact);
+    if (exact->spool != NULL && exact->spool->head != NULL && exact->forks == cairn_exact_forks)
+        exact->spool->head->ended = 1;
+}
+
+bool cairn_exact_is_forked(const struct cairn_exact *exact)
+{
+    return exact->spool != NULL && exact->spool->inherited && exact->forks == cairn_exact_forks;
+}
+
+void cairn_exact_spool(struct cairn_exact *exact, struct cairn_spool *spool,
+                       cairn_exact_describe *describe)
+{
+    exact->describe = describe;
+    exact->spool = spool;
+    exact->forks = cairn_exact_forks;
+    exact->budget.grow = cairn_spool_grow;
+    exact->budget.shrink = cairn_spool_shrink;
+    exact->budget.context = spool;
 }
 
 void cairn_exact_release(struct cairn_exact *exact)

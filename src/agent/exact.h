@@ -10,6 +10,11 @@
  * Beyond `max_bytes` or `max_nodes` paths are folded to pairs of caller and callee: all sums stay
  * exact, only the tree ends there. What cannot be held even so is counted as lost.
  *
+ * With a spool all of it lies in a file that is read when the process is over, however it ended;
+ * a forked child begins a file of its own, with an empty tree. Generators are one call there for
+ * each body that began: cairn_exact_resume() and cairn_exact_suspend() come in place of enter and
+ * leave where one goes on and where it yields.
+ *
  * Threads: each has a record of its own. All calls on one profile are made under one lock of the
  * caller's (the GIL); only the end of a thread is noticed without it. After a fork the child goes
  * on with the record of the thread that forked and leaves the others alone.
@@ -23,8 +28,17 @@
 #include <stdint.h>
 
 #include "agentmem.h"
+#include "cursor.h"
+#include "spool.h"
 
 struct cairn_exact_thread;
+
+struct cairn_exact_words { /* what a callee is called: UTF-8, borrowed until the next call */
+    struct cairn_span name, qualname, file;
+    uint32_t first_line;
+};
+
+typedef void cairn_exact_describe(void *context, void *learnt, struct cairn_exact_words *ret_words);
 
 struct cairn_exact_host {
     void *context;
@@ -51,12 +65,22 @@ struct cairn_exact {
     uint64_t serial;                    /* no other profile of this process has it */
     struct cairn_exact_thread *threads;
     struct cairn_exact_tally tally; /* of no thread in particular */
-    bool flat;                      /* from the next empty stack on: callers are not told apart */
+    struct cairn_spool *spool;      /* NULL: memory of its own */
+    cairn_exact_describe *describe;
+    unsigned forks, records;     /* with a spool: of the process, and in the file */
+    struct cairn_pool pool;      /* with a spool: what belongs to no thread */
+    struct cairn_pairs sleepers; /* frames that yielded */
+    bool flat;                   /* from the next empty stack on: callers are not told apart */
 };
 
 void cairn_exact_init(struct cairn_exact *exact, const struct cairn_exact_host *host,
                       size_t max_bytes, size_t max_nodes, size_t max_depth);
 void cairn_exact_release(struct cairn_exact *exact);
+
+/* Lays the tree into the spool, which is open; before the first event. `describe` tells what
+ * something that was learnt is called, and is asked once for each. */
+void cairn_exact_spool(struct cairn_exact *exact, struct cairn_spool *spool,
+                       cairn_exact_describe *describe);
 
 /* Forgets all that was counted. */
 void cairn_exact_clear(struct cairn_exact *exact);
@@ -66,8 +90,19 @@ void cairn_exact_enter(struct cairn_exact *exact, const void *key, uintptr_t fra
                        uintptr_t caller, void *callee);
 void cairn_exact_leave(struct cairn_exact *exact, uintptr_t frame);
 
+/* A generator goes on, which is no call; it yields. */
+void cairn_exact_resume(struct cairn_exact *exact, const void *key, uintptr_t frame,
+                        uintptr_t caller, void *callee);
+void cairn_exact_suspend(struct cairn_exact *exact, uintptr_t frame);
+
 /* Ends whatever has been entered and not left, in all threads, now. */
 void cairn_exact_stop(struct cairn_exact *exact);
+
+/* The same, for good: what the spool holds is whole. */
+void cairn_exact_end(struct cairn_exact *exact);
+
+/* Whether this process was forked from the one that began, and has a spool of its own. */
+bool cairn_exact_is_forked(const struct cairn_exact *exact);
 
 /* Whether this thread is inside an event: the clock is being read. */
 bool cairn_exact_is_busy(const struct cairn_exact *exact);

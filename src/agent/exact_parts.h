@@ -1,4 +1,5 @@
-/* exact_parts.h: what exact.c records and exactsums.c adds up. For these two alone. */
+/* exact_parts.h: what exact.c records, exactsums.c adds up and callspool.c reads from a spool. For
+ * these alone. */
 #ifndef CAIRN_EXACT_PARTS_H
 #define CAIRN_EXACT_PARTS_H
 
@@ -20,9 +21,28 @@ struct cairn_exact_fold {
     int64_t edge_calls, edge_total;   /* with no other call of it by this caller there */
 };
 
+struct cairn_exact_name {
+    uint32_t first_line;
+    uint32_t name_bytes, qualname_bytes, file_bytes;
+    char text[]; /* the three, one behind the other */
+};
+
+/* What only a node of a generator has. */
+struct cairn_exact_extra {
+    const struct cairn_exact_node *node;
+    int64_t resumes, suspended;
+    struct cairn_exact_extra *next;
+};
+
+struct cairn_exact_sleeper {         /* a frame that yielded at least once */
+    struct cairn_exact_extra *extra; /* of the node that it was met in last */
+    int64_t since;
+};
+
 struct cairn_exact_key {
     const void *key;
     void *learnt;
+    const struct cairn_exact_name *name; /* NULL without a spool */
     struct cairn_exact_key *next;
 };
 
@@ -41,13 +61,55 @@ struct cairn_exact_thread {
     struct cairn_exact_entry *stack;
     size_t depth, cap;
     struct cairn_exact_node roots[2]; /* where callers are told apart, where not */
-    struct cairn_pairs children, folds, keys;
+    struct cairn_pairs children, folds, keys, extras;
     struct cairn_exact_fold *first_fold;
     struct cairn_exact_key *first_key;
+    struct cairn_exact_extra *first_extra;
+    uint64_t tid, start_ns; /* with a spool, as the kernel tells them */
+    int64_t last;           /* when something was entered or left last */
     struct cairn_pool pool;
     struct cairn_exact_tally tally;
     struct cairn_exact_thread *next;
 };
+
+/* Puts into the spool what a callee is called; NULL: no memory, or the names are too long. */
+const struct cairn_exact_name *cairn_exact_name_make(struct cairn_exact *exact,
+                                                     struct cairn_exact_thread *thread,
+                                                     void *learnt);
+/* The same of a name that lies in another file. */
+const struct cairn_exact_name *cairn_exact_name_copy(struct cairn_exact *exact,
+                                                     struct cairn_exact_thread *thread,
+                                                     const struct cairn_exact_name *name);
+
+/* The record of this thread, and for which profile. All 0 in a thread that is yet unborn. */
+struct cairn_exact_here {
+    uint64_t serial;
+    struct cairn_exact_thread *thread;
+    bool dying;
+    bool spooled; /* the record lies in a file */
+};
+
+extern __thread struct cairn_exact_here cairn_exact_here __attribute__((tls_model("initial-exec")));
+extern unsigned cairn_exact_forks; /* so many lie behind this process */
+
+/* Gives this thread a record; NULL when there is none to be had. */
+__attribute__((noinline)) struct cairn_exact_thread *cairn_exact_attach(struct cairn_exact *exact);
+
+/* Records from `first` to `last`, linked, are nobody's any more. */
+void cairn_exact_give_spares(struct cairn_exact_thread *first, struct cairn_exact_thread *last);
+
+/* Begins to notice ends of threads, and forks; the first time alone. */
+void cairn_exact_watch(void);
+
+/* What the thread that forked stood on, outermost first; in a child, until it forks itself. */
+struct cairn_exact_step {
+    const void *key;
+    uintptr_t frame;
+    void *learnt;
+    const struct cairn_exact_name *name;
+};
+const struct cairn_exact_step *cairn_exact_path(size_t *ret_depth);
+void cairn_exact_inherit(struct cairn_exact *exact, struct cairn_exact_thread *thread);
 
 static inline bool cairn_exact_is_fold(const struct cairn_exact_node *node)
 {

@@ -1,8 +1,10 @@
-/* cmd_run.c: `cairn run …`: runs a program as if Cairn were not there, then reports. */
+/* cmd_run.c: `cairn run …`: runs a program as if Cairn were not there, then reports; `cairn trace`
+ * is `cairn run --exact`. */
 #include <signal.h>
 #include <string.h>
 #include <sys/wait.h>
 
+#include "counting.h"
 #include "pidword.h"
 #include "record.h"
 #include "say.h"
@@ -93,6 +95,7 @@ static int finish(struct cairn_record *record, int code, bool refused, const str
 int cairn_cmd_run(struct cairn_call *call)
 {
     struct cairn_record record = {.report = {.fd = -1}};
+    struct cairn_counting counting = {.processes = 0};
     struct cairn_target target;
     struct cairn_err err = {0};
     bool refused;
@@ -101,6 +104,8 @@ int cairn_cmd_run(struct cairn_call *call)
     code = cairn_target_resolve(&call->words, call->settings.python, &target, &err);
     if (code == 0)
         code = cairn_record_open(&record, &call->settings, cairn_buf_cstr(&target.name), &err);
+    if (code == 0 && call->settings.exact)
+        code = cairn_counting_open(&counting, &record.options, &err);
     if (code == 0) {
         record.options.argv = target.argv;
         record.options.run_as_shown = cairn_buf_cstr(&target.shown);
@@ -116,6 +121,13 @@ int cairn_cmd_run(struct cairn_call *call)
         status = cairn_say_err(&err);
     }
     cairn_record_close(&record);
+    cairn_counting_close(&counting);
     cairn_target_release(&target);
     return status;
+}
+
+int cairn_cmd_trace(struct cairn_call *call)
+{
+    call->settings.exact = true;
+    return cairn_cmd_run(call);
 }

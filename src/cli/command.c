@@ -23,6 +23,17 @@ const struct cairn_command cairn_commands[] = {
      .example = "cairn run script.py --its-own-option\n"
                 "cairn run -r 10khz -m json.tool data.json\n"
                 "cairn run --for 30s -- sh -c 'python3 first.py | python3 second.py'"},
+    {.name = "trace",
+     .bit = CAIRN_FOR_TRACE,
+     .run = cairn_cmd_trace,
+     .runs = true,
+     .synopsis = "[OPTIONS] [--] SCRIPT.py ARGS | -m MODULE ARGS | -c CODE ARGS | COMMAND ARGS",
+     .brief = "run a program and count every call, exactly",
+     .max_words = SIZE_MAX,
+     .detail = "Another word for `cairn run --exact`: who called whom how often and for how long, "
+               "exactly, by thread and process. The report has the columns that cProfile has; a "
+               "generator is one call for each body that began.",
+     .example = "cairn trace script.py\ncairn report --json"},
     {.name = "attach",
      .bit = CAIRN_FOR_ATTACH,
      .run = cairn_cmd_attach,

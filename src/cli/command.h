@@ -41,6 +41,7 @@ extern const size_t cairn_command_count;
 const struct cairn_command *cairn_command_find(const char *name);
 
 int cairn_cmd_run(struct cairn_call *call);
+int cairn_cmd_trace(struct cairn_call *call);
 int cairn_cmd_attach(struct cairn_call *call);
 int cairn_cmd_dump(struct cairn_call *call);
 int cairn_cmd_doctor(struct cairn_call *call);

@@ -11,7 +11,8 @@
 
 #define PPM_ALL 1000000
 
-#define FOR_RECORD (CAIRN_FOR_RUN | CAIRN_FOR_ATTACH)
+#define FOR_RUN (CAIRN_FOR_RUN | CAIRN_FOR_TRACE)
+#define FOR_RECORD (FOR_RUN | CAIRN_FOR_ATTACH)
 #define FOR_READ                                                                                   \
     (CAIRN_FOR_REPORT | CAIRN_FOR_HTML | CAIRN_FOR_EXPORT | CAIRN_FOR_DIFF | CAIRN_FOR_PSTATS)
 #define FOR_ALL                                                                                    \
@@ -117,6 +118,15 @@ const struct cairn_option cairn_options[] = {
      .offset = FIELD(for_ns),
      .brief = "stop recording after TIME: 500ms, 30s, 5m",
      .detail = "The program itself is not stopped; after `cairn run` its end is waited for."},
+    {.name = "exact",
+     .kind = CAIRN_VALUE_FLAG,
+     .group = CAIRN_GROUP_RECORD,
+     .commands = CAIRN_FOR_RUN,
+     .offset = FIELD(exact),
+     .brief = "count and time every call, inside the program",
+     .detail = "Every call of every thread is counted, in the program and in the Pythons that it "
+               "starts, beside the samples. It costs time at each call, so what calls most looks "
+               "slower than it is. PYTHONPATH and CAIRN_SPOOL carry it to the processes."},
     {.name = "output",
      .letter = 'o',
      .kind = CAIRN_VALUE_FILE,

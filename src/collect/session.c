@@ -356,6 +356,19 @@ static void undo(struct session *s)
     cairn_owner_leave(&saved);
 }
 
+/* What engines inside the program have counted. */
+static int add_counted(struct session *s, uint64_t now_ns)
+{
+    int code;
+
+    if (s->options->add == NULL)
+        return 0;
+    CAIRN_TRY(flush(s, CAIRN_CHUNK_DATA, now_ns));
+    code = s->options->add(s->options->add_ctx, s->sink, s->err);
+    s->result->saw_python = s->result->saw_python || code > 0;
+    return code < 0 ? code : 0;
+}
+
 /* Seals what there is. A failure before this one is the one that is told. */
 static int finish(struct session *s, int code)
 {
@@ -371,8 +384,9 @@ static int finish(struct session *s, int code)
     s->result->saw_python = s->sampler.stats.pythons > 0;
     if (code == 0) {
         tail = write_tail(s);
-        code = tail < 0 ? fail(s, tail, "cannot end the recording")
-                        : flush(s, CAIRN_CHUNK_END, now_ns);
+        code = tail < 0 ? fail(s, tail, "cannot end the recording") : add_counted(s, now_ns);
+        if (code == 0)
+            code = flush(s, CAIRN_CHUNK_END, now_ns);
     }
     if (code < 0 && cairn_sink_bytes(s->sink) == 0) { /* not one chunk could be written */
         s->result->saw_python = false;

@@ -14,6 +14,7 @@
 
 #include "err.h"
 #include "launch.h"
+#include "sink.h"
 
 struct cairn_session_options {
     char *const *argv; /* run: the command, as for execvp; NULL: attach to `pid` */
@@ -32,6 +33,11 @@ struct cairn_session_options {
     bool force, sync;
     uint64_t flush_ns;     /* 0: 1 s */
     uint64_t rotate_bytes; /* 0: never */
+
+    /* Called once, when all samples are in the recording: adds what others have counted, as
+     * another writer. 1 when it added anything that can be reported, 0, or a negative code. */
+    int (*add)(void *ctx, struct cairn_sink *sink, struct cairn_err *err);
+    void *add_ctx;
 
     void (*began)(void *ctx); /* called once, when the first sample of a Python has been taken */
     void *began_ctx;

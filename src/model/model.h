@@ -79,6 +79,14 @@ struct cairn_task_sum {
     uint64_t task_ns;
 };
 
+/* Calls of a thread on one stack, counted one by one: the leaf was called by its parent. */
+struct cairn_call_sum {
+    uint32_t thread, node; /* of the whole model, also of a view of it */
+    uint64_t calls;        /* of a generator: bodies that began */
+    uint64_t resumes;      /* how often one went on after a yield or an await */
+    uint64_t self_ns, total_ns, suspended_ns;
+};
+
 struct cairn_quality { /* sums over writers and files */
     uint64_t ticks, samples, torn, truncated, unreadable, missed, reread;
     uint64_t unseen; /* processes that were over before anybody could look at them */
@@ -112,6 +120,11 @@ size_t cairn_model_threads(const struct cairn_model *model, const struct cairn_t
 
 /* Of the whole recording; in no order, and the same may come again. */
 size_t cairn_model_tasks(const struct cairn_model *model, const struct cairn_task_sum **ret);
+
+/* Of the whole recording; in no order, and the same thread and stack may come again. */
+size_t cairn_model_calls(const struct cairn_model *model, const struct cairn_call_sum **ret);
+/* What a view was made of; of what is no view: itself. */
+const struct cairn_model *cairn_model_whole(const struct cairn_model *model);
 
 /* Marks of each node, one byte a node: its stack, or an outer part of it, ends in such a label. */
 #define CAIRN_MARK_TORN 1

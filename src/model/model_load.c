@@ -43,6 +43,7 @@ static void loader_release(struct cairn_loader *loader)
     cairn_vec_release(&loader->tracks);
     cairn_vec_release(&loader->counters);
     cairn_vec_release(&loader->tasks);
+    cairn_vec_release(&loader->calls);
     cairn_map_release(&loader->task_index);
     cairn_map_release(&loader->env);
     cairn_map_release(&loader->counter_index);
@@ -320,6 +321,8 @@ static int finish(struct cairn_loader *loader, struct cairn_err *err)
         code = cairn_model_mark(model);
     if (code == 0)
         code = cairn_model_join_tasks(loader);
+    if (code == 0)
+        code = cairn_model_join_calls(loader);
     if (code == 0)
         code = sum_counters(loader);
     if (code == 0)

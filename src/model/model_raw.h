@@ -78,6 +78,11 @@ struct cairn_raw_task {               /* tasks that are alike */
     uint64_t task_ns;
 };
 
+struct cairn_raw_calls {
+    uint32_t writer, track, stack; /* ids of the writer */
+    struct cairn_call_sum sum;     /* without thread and node */
+};
+
 struct cairn_loader {
     struct cairn_model *model;
     struct cairn_arena tables; /* line tables */
@@ -89,6 +94,7 @@ struct cairn_loader {
     CAIRN_VEC(struct cairn_raw_file) files;     /* as model->files */
     CAIRN_VEC(struct cairn_raw_counter) counters;
     CAIRN_VEC(struct cairn_raw_task) tasks;
+    CAIRN_VEC(struct cairn_raw_calls) calls;
     struct cairn_map task_index;    /* {writer, track; stack, state} to index in tasks */
     struct cairn_map env;           /* key string to index in model->env */
     struct cairn_map counter_index; /* {writer, name} to index in counters */
@@ -117,6 +123,10 @@ int cairn_model_count_rows(struct cairn_loader *loader, uint32_t writer, struct 
 int cairn_model_count_tasks(struct cairn_loader *loader, uint32_t writer,
                             struct cairn_span section);
 int cairn_model_join_tasks(struct cairn_loader *loader);
+
+/* The same for a table of exact calls. */
+int cairn_model_take_calls(struct cairn_loader *loader, uint32_t writer, struct cairn_span section);
+int cairn_model_join_calls(struct cairn_loader *loader);
 
 /* After the join: turns what was counted into the model's quality, marks the threads that were met
  * in Python code, and makes one for rows whose track was lost. 0 or a negative code. */

@@ -316,8 +316,12 @@ static int read_rows(struct cairn_loader *loader, uint32_t writer, struct cairn_
     uint64_t kind;
 
     cairn_cursor_init(&cur, section);
-    if (cairn_cursor_uvarint(&cur, &kind) == 0 && kind == CAIRN_ROW_TASK)
+    if (cairn_cursor_uvarint(&cur, &kind) < 0)
+        kind = 0;
+    if (kind == CAIRN_ROW_TASK)
         return cairn_model_count_tasks(loader, writer, section);
+    if (kind == CAIRN_ROW_TREE)
+        return cairn_model_take_calls(loader, writer, section);
     return cairn_model_count_rows(loader, writer, section);
 }
 

@@ -5,8 +5,10 @@
 #include <string.h>
 
 #include "escape.h"
+#include "exactrows.h"
 #include "facts.h"
 #include "json_out.h"
+#include "report_json_calls.h"
 #include "role_rows.h"
 #include "taskrows.h"
 
@@ -73,6 +75,20 @@ static void put_recording(struct cairn_json *json, const struct cairn_tally *tal
     cairn_json_close(json);
 }
 
+/* Of engines in the program; null where there were none. */
+static void put_counted(struct cairn_json *json, const struct cairn_model *model)
+{
+    if (cairn_model_counter(model, "exact_processes") == 0) {
+        cairn_json_put_null(json, "events");
+        cairn_json_put_null(json, "events_lost");
+        cairn_json_put_null(json, "cut_short");
+        return;
+    }
+    cairn_json_put_u64(json, "events", cairn_model_counter(model, "events"));
+    cairn_json_put_u64(json, "events_lost", cairn_model_counter(model, "events_lost"));
+    cairn_json_put_bool(json, "cut_short", cairn_model_counter(model, "exact_cut_short") > 0);
+}
+
 static void put_quality(struct cairn_json *json, const struct cairn_model *model)
 {
     const struct cairn_quality *quality = cairn_model_quality(model);
@@ -105,6 +121,7 @@ static void put_quality(struct cairn_json *json, const struct cairn_model *model
     else
         cairn_json_put_null(json, "layout");
     cairn_json_put_bool(json, "ended", quality->ended);
+    put_counted(json, model);
     cairn_json_close(json);
 }
 
@@ -282,6 +299,11 @@ static void put_row(struct cairn_json *json, const struct cairn_tally *tally,
     cairn_json_put_u64(json, "samples", row->self.ticks);
     cairn_json_put_u64(json, "total_samples", row->total.ticks);
     cairn_json_put_number(json, "bound", row->bound);
+    cairn_json_put_null(json, "calls");
+    cairn_json_put_null(json, "primitive_calls");
+    cairn_json_put_null(json, "resumes");
+    cairn_json_put_null(json, "suspended_s");
+    cairn_json_put_null(json, "callers");
     put_track(json, tally, row);
     cairn_json_close(json);
 }
@@ -371,10 +393,16 @@ static int put_table(struct cairn_json *json, const struct cairn_tally *tally,
     int code = 0;
 
     CAIRN_TRY(cairn_rows_make(tally, &chosen, &rows, err));
-    cairn_json_put_seconds(json, "base_s", rows.base.value_ns);
-    cairn_json_put_bool(json, "rankable", rows.rankable);
-    cairn_json_put_u64(json, "samples_wanted", rows.samples_wanted);
-    code = put_rows(json, "rows", tally, &rows, options->limit, out);
+    if (chosen.by == CAIRN_BY_FUNCTION && cairn_exact_table_has(tally)) {
+        code = cairn_report_json_calls(json, tally, &rows, options->sort, options->limit, out);
+        if (code == -CAIRN_ENOMEM)
+            cairn_err_set(err, code, 0, "report", "cannot report the calls");
+    } else {
+        cairn_json_put_seconds(json, "base_s", rows.base.value_ns);
+        cairn_json_put_bool(json, "rankable", rows.rankable);
+        cairn_json_put_u64(json, "samples_wanted", rows.samples_wanted);
+        code = put_rows(json, "rows", tally, &rows, options->limit, out);
+    }
     cairn_rows_release(&rows);
     return code;
 }

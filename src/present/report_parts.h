@@ -48,6 +48,10 @@ int cairn_report_roles(struct cairn_report *report);
  * options ask for. 0 or -CAIRN_ENOMEM. */
 int cairn_report_tasks(struct cairn_report *report, size_t usual);
 
+/* Functions with their calls, where those were counted; at most `usual`, or as many as the options
+ * ask for. 0 or -CAIRN_ENOMEM. */
+int cairn_report_exact(struct cairn_report *report, size_t usual);
+
 /* Instead of everything but the run's figures: why nothing is there. */
 void cairn_report_nothing(struct cairn_report *report);
 

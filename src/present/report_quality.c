@@ -44,6 +44,34 @@ static void put_losses(struct cairn_page *page, const struct cairn_quality *qual
             put_count(page, losses[i].count, losses[i].what);
 }
 
+/* What engines in the program could not count. */
+static void put_counted(struct cairn_report *report)
+{
+    const struct cairn_model *model = report->tally->model;
+
+    if (cairn_model_counter(model, "exact_processes") == 0)
+        return;
+    put_count(&report->page, cairn_model_counter(model, "events"), "calls and resumes counted");
+    put_count(&report->page, cairn_model_counter(model, "events_lost"), "lost");
+}
+
+/* How many processes ended before what they counted was whole. */
+static void put_cut_short(struct cairn_report *report)
+{
+    uint64_t count = cairn_model_counter(report->tally->model, "exact_cut_short");
+    struct cairn_buf text;
+
+    if (count == 0)
+        return;
+    cairn_buf_init(&text, TEXT_MAX_BYTES);
+    cairn_buf_printf(&text,
+                     "cut short: %" PRIu64 " process%s ended without a clean stop (a signal, "
+                     "os._exit); the calls that were open then last until their thread's last call",
+                     count, count == 1 ? "" : "es");
+    cairn_page_prose(&report->page, CAIRN_PAGE_INDENT, cairn_buf_span(&text));
+    cairn_page_drop(&report->page, &text);
+}
+
 /* Where the layout of Python's structures is from; its own word is not worth a mention. */
 static void put_layout(struct cairn_report *report)
 {
@@ -109,6 +137,7 @@ void cairn_report_quality(struct cairn_report *report)
     put_count(page, quality->missed, "missed");
     put_count(page, quality->unreadable, "unreadable");
     put_losses(page, quality);
+    put_counted(report);
     put_layout(report);
     put_cost(report, quality);
     put_precision(report);
@@ -119,6 +148,7 @@ void cairn_report_quality(struct cairn_report *report)
                          cairn_span_of("the recording has no end: it still grows, or was cut off"));
         cairn_page_style(page, CAIRN_STYLE_PLAIN);
     }
+    put_cut_short(report);
     if (report->facts.children.size_bytes == 4 &&
         memcmp(report->facts.children.data, "poll", 4) == 0)
         cairn_page_prose(page, CAIRN_PAGE_INDENT,

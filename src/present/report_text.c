@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "escape.h"
+#include "exactrows.h"
 #include "report_parts.h"
 #include "text.h"
 
@@ -58,19 +59,34 @@ static void put_title(struct cairn_report *report, const char *whole, uint64_t v
     cairn_page_drop(page, &text);
 }
 
+static int put_exact(struct cairn_report *report, size_t usual, struct cairn_err *err)
+{
+    if (cairn_report_exact(report, usual) < 0)
+        return cairn_err_set(err, -CAIRN_ENOMEM, 0, "report", "cannot report the calls");
+    return 0;
+}
+
 static int put_overview(struct cairn_report *report, const struct cairn_rows *functions,
                         struct cairn_err *err)
 {
     bool only_program = program_only(report);
     const char *whole = only_program ? "program" : "all";
     struct cairn_rows rows;
+    bool exact = cairn_exact_table_has(report->tally);
 
-    put_title(report, whole, functions->base.value_ns, functions->rankable ? ", by function" : "");
+    if (exact)
+        CAIRN_TRY(put_exact(report, OVERVIEW_FUNCTIONS, err));
+    if (exact && !functions->rankable)
+        return 0;
+    if (!exact)
+        put_title(report, whole, functions->base.value_ns,
+                  functions->rankable ? ", by function" : "");
     if (!functions->rankable) {
         cairn_report_too_few(report, functions);
         return 0;
     }
-    cairn_report_places(report, functions, OVERVIEW_FUNCTIONS);
+    if (!exact)
+        cairn_report_places(report, functions, OVERVIEW_FUNCTIONS);
     CAIRN_TRY(make_rows(report, CAIRN_BY_LINE, only_program, &rows, err));
     put_title(report, whole, rows.base.value_ns, ", by line");
     cairn_report_lines(report, &rows, OVERVIEW_LINES);
@@ -119,6 +135,8 @@ static int put_view(struct cairn_report *report, struct cairn_err *err)
     bool only_program = places && program_only(report);
     struct cairn_rows rows;
 
+    if (by == CAIRN_BY_FUNCTION && cairn_exact_table_has(report->tally))
+        return put_exact(report, VIEW_ROWS, err);
     if (!places)
         return put_groups(report, by, VIEW_ROWS, titles[by], err);
     CAIRN_TRY(make_rows(report, by, only_program, &rows, err));
@@ -208,7 +226,8 @@ static int put_all(struct cairn_report *report, struct cairn_err *err)
     cairn_report_run(report);
     cairn_report_beside(report, OVERVIEW_WAITS);
     cairn_report_idle(report);
-    if (report->tally->known && report->tally->cell_count == 0)
+    if (report->tally->known && report->tally->cell_count == 0 &&
+        !cairn_exact_table_has(report->tally))
         cairn_report_nothing(report);
     else if (report->tally->known)
         code = put_body(report, &functions, err);

@@ -41,6 +41,8 @@ def check(document, command, missing=()):
     page = documented(command)
     if not document.get("tasks"):
         missing = {*missing, *(key for key in page if key.startswith("tasks[]"))}
+    if command == "report" and document["quality"]["events"] is None:
+        missing = {*missing, *(key for key in page if key.startswith("rows[].callers[]"))}
     seen = {}
     for path, value in printed(document):
         path = re.sub(r"^(callers|callees)\[\]", "rows[]", path)
@@ -62,6 +64,13 @@ def test_report(cairn, recording, by):
     assert document["rows"]
     check(document, "report", missing={"callers", "callees"})
     assert document["schema"] == 1
+
+
+def test_calls_that_were_counted(cairn, python, folder):
+    if not python.has_engine():
+        pytest.skip(f"no module was built for {python.label}: its headers are not there")
+    file, _ = cairn.record(python, "exact_work.py", "threads", options=["--exact"])
+    check(cairn.report(file), "report", missing={"callers", "callees"})
 
 
 def test_callers_and_callees(cairn, recording):

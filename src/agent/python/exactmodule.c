@@ -456,6 +456,8 @@ static void profiler_dealloc(PyObject *self)
     PyObject_GC_UnTrack(self);
     cairn_events_forget((struct cairn_profiler *)self);
     cairn_exact_release(&((struct cairn_profiler *)self)->exact);
+    for (int i = 0; i < 3; i++)
+        Py_CLEAR(((struct cairn_profiler *)self)->kept[i]);
     (void)profiler_drop_timer(self);
     type->tp_free(self);
     Py_DECREF(type);
@@ -468,6 +470,9 @@ static PyMethodDef profiler_methods[] = {
     {"clear", profiler_clear, METH_NOARGS, "clear()\n\nForget all that was counted."},
     {"getstats", profiler_getstats, METH_NOARGS,
      "getstats() -> list of profiler_entry objects\n\nWhat was counted of calls that are over."},
+    {"record", cairn_profiler_record, METH_O,
+     "record(folder)\n\nStart counting into a file in `folder`, for good."},
+    {"end", cairn_profiler_end, METH_NOARGS, "end()\n\nEnd what record() began."},
     {"tally", profiler_tally, METH_NOARGS,
      "tally() -> dict\n\nWhat the engine could not put into the tree."},
     {NULL, NULL, 0, NULL},

@@ -39,6 +39,26 @@ static PyObject *on_leave(PyObject *self, PyObject *const *args, size_t nargs, P
     Py_RETURN_NONE;
 }
 
+/* A generator goes on, or is thrown into: a call only where cProfile's numbers are wanted. */
+static PyObject *on_resume(PyObject *self, PyObject *const *args, size_t nargs, PyObject *names)
+{
+    const struct _PyInterpreterFrame *frame = cairn_frame_now();
+
+    if (!((struct callback *)self)->profiler->apart)
+        return on_enter(self, args, nargs, names);
+    cairn_exact_resume(exact_of(self), args[0], (uintptr_t)frame,
+                       (uintptr_t)cairn_frame_caller(frame), (void *)args);
+    Py_RETURN_NONE;
+}
+
+static PyObject *on_yield(PyObject *self, PyObject *const *args, size_t nargs, PyObject *names)
+{
+    if (!((struct callback *)self)->profiler->apart)
+        return on_leave(self, args, nargs, names);
+    cairn_exact_suspend(exact_of(self), (uintptr_t)cairn_frame_now());
+    Py_RETURN_NONE;
+}
+
 static const void *callee_of(PyObject *self, PyObject *const *args)
 {
     const struct callback *callback = (struct callback *)self;
@@ -52,8 +72,10 @@ static PyObject *on_call(PyObject *self, PyObject *const *args, size_t nargs, Py
     uintptr_t frame = (uintptr_t)cairn_frame_now();
 
     (void)nargs, (void)names;
-    if (key != NULL)
-        cairn_exact_enter(exact_of(self), key, frame | 1, frame, (void *)&args[2]);
+    if (key == NULL)
+        Py_RETURN_NONE;
+    cairn_profiler_before(((struct callback *)self)->profiler, key);
+    cairn_exact_enter(exact_of(self), key, frame | 1, frame, (void *)&args[2]);
     Py_RETURN_NONE;
 }
 
@@ -71,9 +93,9 @@ static const struct {
     vectorcallfunc call;
     bool builtins; /* not wanted where calls of C are not */
 } kinds[] = {
-    {"PY_START", on_enter, false},  {"PY_RESUME", on_enter, false}, {"PY_THROW", on_enter, false},
-    {"PY_RETURN", on_leave, false}, {"PY_YIELD", on_leave, false},  {"PY_UNWIND", on_leave, false},
-    {"CALL", on_call, true},        {"C_RETURN", on_called, true},  {"C_RAISE", on_called, true},
+    {"PY_START", on_enter, false},  {"PY_RESUME", on_resume, false}, {"PY_THROW", on_resume, false},
+    {"PY_RETURN", on_leave, false}, {"PY_YIELD", on_yield, false},   {"PY_UNWIND", on_leave, false},
+    {"CALL", on_call, true},        {"C_RETURN", on_called, true},   {"C_RAISE", on_called, true},
 };
 
 #define KINDS (sizeof(kinds) / sizeof(kinds[0]))

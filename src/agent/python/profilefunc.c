@@ -7,6 +7,9 @@
 #include "profiler.h"
 
 #if !CAIRN_MONITORS
+#if PY_VERSION_HEX >= 0x030b0000
+#include <opcode.h>
+#endif
 
 static inline const void *code_of(PyFrameObject *frame)
 {
@@ -27,6 +30,47 @@ static inline uintptr_t caller_of(const PyFrameObject *frame)
     return 0; /* to ask would make an object of every caller */
 #else
     return (uintptr_t)frame->f_back;
+#endif
+}
+
+/* Whether a frame that begins was suspended before. */
+static bool goes_on(PyFrameObject *frame, const PyCodeObject *code)
+{
+    if ((code->co_flags & (CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR)) == 0)
+        return false;
+#if PY_VERSION_HEX >= 0x030b0000
+    /* Its body begins at the one RESUME with the argument 0. Thrown into, it stands at a yield;
+     * where it was made, if it is closed before it began: Python enters the frame once, as it did
+     * before. */
+    const _Py_CODEUNIT *at = _PyCode_CODE(code) + PyFrame_GetLasti(frame) / (int)sizeof(*at);
+
+    switch (_Py_OPCODE(*at)) {
+    case RESUME:
+    case RESUME_QUICK:
+        return _Py_OPARG(*at) != 0;
+    case RETURN_GENERATOR:
+        return false;
+    default:
+        return true;
+    }
+#else
+    return frame->f_lasti >= 0;
+#endif
+}
+
+/* Whether a frame that ends will go on. */
+static bool yields(PyFrameObject *frame, const PyCodeObject *code, const PyObject *result)
+{
+    if (result == NULL ||
+        (code->co_flags & (CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR)) == 0)
+        return false;
+#if PY_VERSION_HEX >= 0x030b0000
+    return _Py_OPCODE(_PyCode_CODE(code)[PyFrame_GetLasti(frame) / (int)sizeof(_Py_CODEUNIT)]) ==
+           YIELD_VALUE;
+#elif PY_VERSION_HEX >= 0x030a0000
+    return frame->f_state == FRAME_SUSPENDED;
+#else
+    return frame->f_stacktop != NULL;
 #endif
 }
 
@@ -84,16 +128,23 @@ static int on_event(PyObject *self, PyFrameObject *frame, int what, PyObject *ar
     case PyTrace_CALL:
         key = code_of(frame);
         callee[0] = (PyObject *)key;
-        cairn_exact_enter(&profiler->exact, key, (uintptr_t)frame, caller_of(frame), callee);
+        if (profiler->apart && goes_on(frame, key))
+            cairn_exact_resume(&profiler->exact, key, (uintptr_t)frame, caller_of(frame), callee);
+        else
+            cairn_exact_enter(&profiler->exact, key, (uintptr_t)frame, caller_of(frame), callee);
         break;
     case PyTrace_RETURN:
-        cairn_exact_leave(&profiler->exact, (uintptr_t)frame);
+        if (profiler->apart && yields(frame, code_of(frame), arg))
+            cairn_exact_suspend(&profiler->exact, (uintptr_t)frame);
+        else
+            cairn_exact_leave(&profiler->exact, (uintptr_t)frame);
         break;
     case PyTrace_C_CALL:
         key = profiler->builtins ? cairn_profiler_key(profiler, arg, true) : NULL;
-        if (key != NULL)
-            cairn_exact_enter(&profiler->exact, key, (uintptr_t)frame | 1, (uintptr_t)frame,
-                              callee);
+        if (key == NULL)
+            break;
+        cairn_profiler_before(profiler, key);
+        cairn_exact_enter(&profiler->exact, key, (uintptr_t)frame | 1, (uintptr_t)frame, callee);
         break;
     case PyTrace_C_RETURN:
     case PyTrace_C_EXCEPTION:

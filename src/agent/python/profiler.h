@@ -17,6 +17,10 @@ struct cairn_profiler {
     PyObject *timer; /* NULL: the engine's own clock */
     double timeunit; /* seconds; 0: the timer tells seconds */
     int subcalls, builtins, types;
+    const void *exit; /* what os._exit() is to the engine; NULL: it does not matter */
+    bool apart;       /* generators are one call for each body that began */
+    struct cairn_spool spool;
+    PyObject *kept[3]; /* bytes that the words of a callee are borrowed from */
     int enabled;
     int tool;       /* of sys.monitoring, while enabled */
     bool evaluates; /* by PEP 523, before sys.monitoring */
@@ -46,6 +50,17 @@ const void *cairn_profiler_key(const struct cairn_profiler *profiler, PyObject *
 
 /* Makes the types that events need, as members of the module; 0, -1 with an exception set. */
 int cairn_events_add(PyObject *module);
+
+/* Methods of the class: record(folder) begins to count into a file there, end() ends it. */
+PyObject *cairn_profiler_record(PyObject *self, PyObject *folder);
+PyObject *cairn_profiler_end(PyObject *self, PyObject *unused);
+
+/* What is to be done before C is called: a forked child that calls os._exit() ends on purpose. */
+static inline void cairn_profiler_before(struct cairn_profiler *profiler, const void *key)
+{
+    if (__builtin_expect(key == profiler->exit, 0) && cairn_exact_is_forked(&profiler->exact))
+        cairn_exact_end(&profiler->exact);
+}
 
 /* Something of this module, a new reference. */
 PyObject *cairn_module_member(const char *name);

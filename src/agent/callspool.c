@@ -1,0 +1,521 @@
+#include "callspool.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "alloc.h"
+#include "clock.h"
+#include "exact_parts.h"
+#include "io.h"
+#include "map.h"
+#include "ticks.h"
+#include "vec.h"
+#include "writer.h"
+
+#define MOST_ITEMS ((size_t)1 << 28)
+#define MOST_COUNT ((uint64_t)INT64_MAX)
+#define DEEPEST ((size_t)1 << 24)
+
+enum column { COL_TRACK, COL_STACK, COL_CALLS, COL_RESUMES, COL_SELF, COL_TOTAL, COL_AWAY, COLS };
+
+static const struct cairn_column_def columns[COLS] = {
+    [COL_TRACK] = {"track", "id", CAIRN_ENC_RLE},
+    [COL_STACK] = {"stack", "id", CAIRN_ENC_DELTA},
+    [COL_CALLS] = {"calls", "count", CAIRN_ENC_UVARINT},
+    [COL_RESUMES] = {"resumes", "count", CAIRN_ENC_RLE},
+    [COL_SELF] = {"self", "ns", CAIRN_ENC_UVARINT},
+    [COL_TOTAL] = {"total", "ns", CAIRN_ENC_UVARINT},
+    [COL_AWAY] = {"suspended", "ns", CAIRN_ENC_RLE},
+};
+
+/* Times in ticks. They wrap, for what a file says may be anything; above MOST_COUNT: below 0. */
+struct sums {
+    uint64_t calls, resumes, total, self, suspended;
+};
+
+struct step { /* a node to be visited */
+    uint64_t node;
+    uint32_t stack; /* of its parent */
+};
+
+struct tree {
+    struct cairn_writer *writer;
+    struct cairn_err *err;
+    double tick_ns;
+    const uint8_t *bytes; /* the copy of a file */
+    size_t size_bytes;
+    uint64_t base;
+    uint32_t boot_id, process, thread, truncated; /* strings, tracks, a location */
+    struct cairn_map locations;                   /* of this file: key to location */
+    struct cairn_map beside;                      /* of this thread: node to place in `sums` */
+    CAIRN_VEC(struct sums) sums;
+    CAIRN_VEC(struct step) steps;
+    uint64_t events, lost, strays, healed, folded;
+    uint64_t visits; /* nodes of this file: no more than have room in it */
+};
+
+/* What an address of the process stands for; NULL: nothing that is in the file. */
+static const void *at(const struct tree *tree, const void *address, size_t size_bytes)
+{
+    uint64_t offset = (uint64_t)(uintptr_t)address - tree->base;
+
+    if (offset % 8 != 0 || offset > tree->size_bytes || tree->size_bytes - offset < size_bytes)
+        return NULL;
+    return tree->bytes + offset;
+}
+
+static uint64_t to_count(uint64_t value)
+{
+    return value > MOST_COUNT ? 0 : value;
+}
+
+static uint64_t to_ns(const struct tree *tree, uint64_t ticks)
+{
+    double ns = (double)to_count(ticks) * tree->tick_ns;
+
+    return ns < (double)MOST_COUNT ? (uint64_t)ns : MOST_COUNT;
+}
+
+static int put_row(struct tree *tree, uint32_t stack, const struct sums *sums)
+{
+    const uint64_t values[COLS] = {
+        [COL_TRACK] = tree->thread,
+        [COL_STACK] = stack,
+        [COL_CALLS] = to_count(sums->calls),
+        [COL_RESUMES] = to_count(sums->resumes),
+        [COL_SELF] = to_ns(tree, sums->self),
+        [COL_TOTAL] = to_ns(tree, sums->total),
+        [COL_AWAY] = to_ns(tree, sums->suspended),
+    };
+    int code;
+
+    if (values[COL_CALLS] == 0 && values[COL_RESUMES] == 0 && values[COL_TOTAL] == 0)
+        return 0;
+    tree->events += values[COL_CALLS] + values[COL_RESUMES];
+    code = cairn_writer_row(tree->writer, CAIRN_ROW_TREE, columns, COLS, values);
+    if (code != -CAIRN_ELIMIT)
+        return code;
+    CAIRN_TRY(cairn_writer_flush(tree->writer, CAIRN_CHUNK_DATA, tree->err));
+    return cairn_writer_row(tree->writer, CAIRN_ROW_TREE, columns, COLS, values);
+}
+
+/* --- what callees are called --- */
+
+static int put_string(struct tree *tree, const char **text, size_t size_bytes, uint32_t *ret_id)
+{
+    const struct cairn_span span = {(const uint8_t *)*text, size_bytes};
+
+    *text += size_bytes;
+    return cairn_writer_string(tree->writer, span, ret_id);
+}
+
+static int put_location(struct tree *tree, const struct cairn_exact_key *key)
+{
+    const struct cairn_exact_name *name = at(tree, key->name, sizeof(*name));
+    struct cairn_location_def location = {.kind = CAIRN_LOC_PYTHON, .offset = -1};
+    struct cairn_code_def code = {0};
+    const char *text;
+    uint32_t id;
+    uint64_t had;
+
+    if (name == NULL || cairn_map_get(&tree->locations, (uint64_t)(uintptr_t)key->key, 0, &had) ||
+        at(tree, key->name,
+           sizeof(*name) + (size_t)name->name_bytes + name->qualname_bytes + name->file_bytes) ==
+            NULL)
+        return 0;
+    text = name->text;
+    CAIRN_TRY(put_string(tree, &text, name->name_bytes, &code.name));
+    CAIRN_TRY(put_string(tree, &text, name->qualname_bytes, &code.qualname));
+    CAIRN_TRY(put_string(tree, &text, name->file_bytes, &code.file));
+    code.first_line = name->first_line;
+    CAIRN_TRY(cairn_writer_code(tree->writer, &code, &location.ref));
+    CAIRN_TRY(cairn_writer_location(tree->writer, &location, &id));
+    return cairn_map_put(&tree->locations, (uint64_t)(uintptr_t)key->key, 0, id);
+}
+
+static int put_locations(struct tree *tree, const struct cairn_exact_thread *thread)
+{
+    const struct cairn_exact_key *key = at(tree, thread->first_key, sizeof(*key));
+
+    for (size_t left = tree->size_bytes / sizeof(*key); key != NULL && left > 0; left--) {
+        CAIRN_TRY(put_location(tree, key));
+        key = key->next == NULL ? NULL : at(tree, key->next, sizeof(*key));
+    }
+    return 0;
+}
+
+/* The stack of a callee that is called from `parent`; false: nobody knows what it is called. */
+static int stack_of(struct tree *tree, uint32_t parent, const void *key, uint32_t *ret_stack,
+                    bool *ret_known)
+{
+    uint64_t location;
+
+    *ret_known = cairn_map_get(&tree->locations, (uint64_t)(uintptr_t)key, 0, &location);
+    if (!*ret_known)
+        return 0;
+    return cairn_writer_stack(tree->writer, parent, (uint32_t)location, ret_stack);
+}
+
+/* --- what is not in the nodes: generators, and calls that are not over --- */
+
+static int beside_of(struct tree *tree, const void *node, struct sums **ret_sums)
+{
+    uint64_t place;
+
+    if (!cairn_map_get(&tree->beside, (uint64_t)(uintptr_t)node, 0, &place)) {
+        place = tree->sums.count;
+        CAIRN_TRY(cairn_vec_reserve(&tree->sums, place + 1, MOST_ITEMS));
+        CAIRN_TRY(cairn_map_put(&tree->beside, (uint64_t)(uintptr_t)node, 0, place));
+        tree->sums.items[tree->sums.count++] = (struct sums){0};
+    }
+    *ret_sums = &tree->sums.items[place];
+    return 0;
+}
+
+static int take_extras(struct tree *tree, const struct cairn_exact_thread *thread)
+{
+    const struct cairn_exact_extra *extra = at(tree, thread->first_extra, sizeof(*extra));
+    struct sums *sums;
+
+    for (size_t left = tree->size_bytes / sizeof(*extra);
+         thread->first_extra != NULL && extra != NULL && left > 0; left--) {
+        CAIRN_TRY(beside_of(tree, extra->node, &sums));
+        sums->resumes += (uint64_t)extra->resumes;
+        sums->suspended += (uint64_t)extra->suspended;
+        extra = extra->next == NULL ? NULL : at(tree, extra->next, sizeof(*extra));
+    }
+    return 0;
+}
+
+/* What was on the stack when the process went: it lasted until the thread's last event. */
+static int take_open(struct tree *tree, const struct cairn_exact_thread *thread)
+{
+    size_t depth = thread->depth;
+    const struct cairn_exact_entry *stack;
+    uint64_t above = 0;
+    struct sums *sums;
+
+    if (depth == 0 || depth > DEEPEST)
+        return 0;
+    stack = at(tree, thread->stack, depth * sizeof(*stack));
+    for (; stack != NULL && depth > 0; depth--) {
+        const struct cairn_exact_entry *entry = &stack[depth - 1];
+        uint64_t total = (uint64_t)thread->last - (uint64_t)entry->start;
+
+        CAIRN_TRY(beside_of(tree, entry->node, &sums));
+        sums->calls++;
+        sums->total += total;
+        sums->self += total - (uint64_t)entry->inside - above;
+        above = total;
+    }
+    return 0;
+}
+
+static struct sums sums_of(const struct tree *tree, const void *address,
+                           const struct cairn_exact_node *node)
+{
+    struct sums sums = {.calls = (uint64_t)node->calls,
+                        .total = (uint64_t)node->total,
+                        .self = (uint64_t)node->self};
+    uint64_t place;
+
+    if (cairn_map_get(&tree->beside, (uint64_t)(uintptr_t)address, 0, &place)) {
+        const struct sums *beside = &tree->sums.items[place];
+
+        sums.calls += beside->calls;
+        sums.resumes += beside->resumes;
+        sums.total += beside->total;
+        sums.self += beside->self;
+        sums.suspended += beside->suspended;
+    }
+    return sums;
+}
+
+/* --- the tree --- */
+
+static int push(struct tree *tree, const void *address, uint32_t stack)
+{
+    if (address == NULL)
+        return 0;
+    CAIRN_TRY(cairn_vec_reserve(&tree->steps, tree->steps.count + 1, MOST_ITEMS));
+    tree->steps.items[tree->steps.count++] = (struct step){(uint64_t)(uintptr_t)address, stack};
+    return 0;
+}
+
+static int visit(struct tree *tree, struct step step)
+{
+    const void *address = (const void *)(uintptr_t)step.node;
+    const struct cairn_exact_node *node = at(tree, address, sizeof(*node));
+    struct sums sums;
+    uint32_t stack;
+    bool known;
+
+    if (node == NULL)
+        return 0;
+    CAIRN_TRY(push(tree, node->next, step.stack));
+    sums = sums_of(tree, address, node);
+    CAIRN_TRY(stack_of(tree, step.stack, node->key, &stack, &known));
+    if (!known) {
+        tree->lost += to_count(sums.calls);
+        return 0;
+    }
+    CAIRN_TRY(put_row(tree, stack, &sums));
+    return push(tree, node->first, stack);
+}
+
+static int put_tree(struct tree *tree, const struct cairn_exact_node *root)
+{
+    tree->steps.count = 0;
+    CAIRN_TRY(push(tree, root->first, 0));
+    while (tree->steps.count > 0 && tree->visits++ < tree->size_bytes / sizeof(*root))
+        CAIRN_TRY(visit(tree, tree->steps.items[--tree->steps.count]));
+    return 0;
+}
+
+/* A pair of caller and callee whose path is not known. Calls that were made below a call of the
+ * same callee, or of the same pair, get a stack on which that stands: so what counts recursion once
+ * does so here as well. */
+static int put_pair(struct tree *tree, const struct cairn_exact_fold *fold, unsigned repeated,
+                    const struct sums *sums)
+{
+    const void *path[] = {fold->caller, fold->node.key, fold->caller, fold->node.key};
+    size_t from = repeated == 2 ? 0 : repeated == 1 ? 1 : 2;
+    uint32_t stack;
+    bool known = true;
+
+    CAIRN_TRY(cairn_writer_stack(tree->writer, 0, tree->truncated, &stack));
+    for (size_t i = from; i < 4 && known; i++)
+        if (path[i] != NULL)
+            CAIRN_TRY(stack_of(tree, stack, path[i], &stack, &known));
+    return known ? put_row(tree, stack, sums) : 0;
+}
+
+static int put_fold(struct tree *tree, const void *address, const struct cairn_exact_fold *fold)
+{
+    struct sums all = sums_of(tree, address, &fold->node), outer, pair, rest;
+
+    outer = (struct sums){(uint64_t)fold->outer_calls, all.resumes, (uint64_t)fold->outer_total,
+                          all.self, all.suspended};
+    pair = (struct sums){.calls = (uint64_t)fold->edge_calls - (uint64_t)fold->outer_calls,
+                         .total = (uint64_t)fold->edge_total - (uint64_t)fold->outer_total};
+    rest = (struct sums){.calls = all.calls - (uint64_t)fold->edge_calls,
+                         .total = all.total - (uint64_t)fold->edge_total};
+    CAIRN_TRY(put_pair(tree, fold, 0, &outer));
+    CAIRN_TRY(put_pair(tree, fold, 1, &pair));
+    return put_pair(tree, fold, 2, &rest);
+}
+
+static int put_folds(struct tree *tree, const struct cairn_exact_thread *thread)
+{
+    const void *address = thread->first_fold;
+
+    for (size_t left = tree->size_bytes / sizeof(struct cairn_exact_fold);
+         address != NULL && left > 0; left--) {
+        const struct cairn_exact_fold *fold = at(tree, address, sizeof(*fold));
+
+        if (fold == NULL)
+            break;
+        CAIRN_TRY(put_fold(tree, address, fold));
+        address = fold->node.next;
+    }
+    return 0;
+}
+
+static int put_thread(struct tree *tree, const struct cairn_exact_thread *thread)
+{
+    const struct cairn_track_def track = {.kind = CAIRN_TRACK_THREAD,
+                                          .parent = tree->process,
+                                          .number = thread->tid,
+                                          .start_ns = thread->start_ns};
+
+    tree->thread = 0;
+    tree->sums.count = 0;
+    cairn_map_clear(&tree->beside);
+    CAIRN_TRY(cairn_writer_track(tree->writer, &track, &tree->thread));
+    CAIRN_TRY(put_locations(tree, thread));
+    CAIRN_TRY(take_extras(tree, thread));
+    CAIRN_TRY(take_open(tree, thread));
+    CAIRN_TRY(put_tree(tree, &thread->roots[0]));
+    tree->lost += thread->tally.lost;
+    tree->strays += thread->tally.strays;
+    tree->healed += thread->tally.healed;
+    tree->folded += thread->tally.folded;
+    return put_folds(tree, thread);
+}
+
+static int put_process(struct tree *tree, const struct cairn_spool_head *head)
+{
+    const struct cairn_track_def track = {.kind = CAIRN_TRACK_PROCESS,
+                                          .number = head->pid,
+                                          .start_ns = head->start_ns,
+                                          .boot_id = tree->boot_id};
+    const struct cairn_exact_thread *thread;
+
+    tree->process = 0;
+    tree->base = head->base;
+    tree->visits = 0;
+    tree->lost += head->lost;
+    cairn_map_clear(&tree->locations);
+    CAIRN_TRY(cairn_writer_track(tree->writer, &track, &tree->process));
+    thread = head->threads == NULL ? NULL : at(tree, head->threads, sizeof(*thread));
+    for (size_t left = tree->size_bytes / sizeof(*thread); thread != NULL && left > 0; left--) {
+        CAIRN_TRY(put_thread(tree, thread));
+        thread = thread->next == NULL ? NULL : at(tree, thread->next, sizeof(*thread));
+    }
+    return 0;
+}
+
+/* --- files --- */
+
+/* A copy of what was used of a file; NULL: it is none of ours, or of another build. */
+static int copy_file(int folder, const char *name, uint8_t **ret_bytes, size_t *ret_size_bytes)
+{
+    struct cairn_spool_head head;
+    int fd = cairn_io_openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0);
+    int code = 0;
+
+    *ret_bytes = NULL;
+    if (fd < 0)
+        return 0;
+    if (cairn_io_pread(fd, &head, sizeof(head), 0) == (ssize_t)sizeof(head) &&
+        head.magic == CAIRN_SPOOL_MAGIC && head.thread_bytes == sizeof(struct cairn_exact_thread) &&
+        head.node_bytes == sizeof(struct cairn_exact_node) && head.used_bytes >= sizeof(head) &&
+        head.used_bytes <= CAIRN_SPOOL_REGION_BYTES) {
+        *ret_size_bytes = head.used_bytes;
+        *ret_bytes = cairn_malloc(head.used_bytes);
+        if (*ret_bytes == NULL)
+            code = -CAIRN_ENOMEM;
+        else if (cairn_io_pread(fd, *ret_bytes, head.used_bytes, 0) != (ssize_t)head.used_bytes) {
+            free(*ret_bytes);
+            *ret_bytes = NULL;
+        }
+    }
+    cairn_io_close(&fd);
+    return code;
+}
+
+/* Whether the process goes on: what it will count yet is not in the recording. */
+static bool is_alive(const struct cairn_spool_head *head)
+{
+    char path[64];
+
+    (void)snprintf(path, sizeof(path), "/proc/%" PRIu64 "/stat", head->pid);
+    return head->start_ns != 0 && cairn_spool_start_ns(path) == head->start_ns;
+}
+
+static int put_file(struct tree *tree, int folder, const char *name,
+                    struct cairn_callspool_result *result)
+{
+    const struct cairn_spool_head *head;
+    uint8_t *bytes;
+    int code;
+
+    CAIRN_TRY(copy_file(folder, name, &bytes, &tree->size_bytes));
+    if (bytes == NULL)
+        return 0;
+    tree->bytes = bytes;
+    head = (const struct cairn_spool_head *)(const void *)bytes;
+    result->processes++;
+    result->cut_short += head->ended != 1 && !is_alive(head);
+    code = put_process(tree, head);
+    free(bytes);
+    return code;
+}
+
+static int is_spool(const struct dirent *entry)
+{
+    size_t length = strlen(entry->d_name), end = strlen(CAIRN_SPOOL_SUFFIX);
+
+    return length > end && strcmp(entry->d_name + length - end, CAIRN_SPOOL_SUFFIX) == 0;
+}
+
+static int put_files(struct tree *tree, const char *path, struct cairn_callspool_result *result)
+{
+    int folder = cairn_io_open(path, O_RDONLY | O_DIRECTORY, 0), code = 0, count;
+    struct dirent **names = NULL;
+
+    if (folder < 0)
+        return -CAIRN_EIO;
+    count = scandirat(folder, ".", &names, is_spool, alphasort);
+    for (int i = 0; i < count; i++) {
+        if (code == 0)
+            code = put_file(tree, folder, names[i]->d_name, result);
+        free(names[i]);
+    }
+    free(names);
+    cairn_io_close(&folder);
+    return count < 0 ? -CAIRN_EIO : code;
+}
+
+static int put_counters(struct tree *tree, const struct cairn_callspool_result *result)
+{
+    CAIRN_TRY(cairn_writer_counter(tree->writer, "exact_processes", result->processes));
+    CAIRN_TRY(cairn_writer_counter(tree->writer, "exact_cut_short", result->cut_short));
+    CAIRN_TRY(cairn_writer_counter(tree->writer, "events", tree->events));
+    CAIRN_TRY(cairn_writer_counter(tree->writer, "events_lost", tree->lost));
+    CAIRN_TRY(cairn_writer_counter(tree->writer, "exact_strays", tree->strays));
+    CAIRN_TRY(cairn_writer_counter(tree->writer, "exact_healed", tree->healed));
+    return cairn_writer_counter(tree->writer, "exact_folded", tree->folded);
+}
+
+static int begin(struct tree *tree)
+{
+    struct cairn_location_def label = {.kind = CAIRN_LOC_LABEL};
+    char boot_id[37];
+
+    cairn_clock_boot_id(boot_id);
+    CAIRN_TRY(cairn_writer_str(tree->writer, boot_id, &tree->boot_id));
+    CAIRN_TRY(cairn_writer_str(tree->writer, "[truncated]", &label.ref));
+    return cairn_writer_location(tree->writer, &label, &tree->truncated);
+}
+
+int cairn_callspool_write(const char *folder, struct cairn_sink *sink, uint32_t writer_id,
+                          struct cairn_callspool_result *ret_result, struct cairn_err *err)
+{
+    const struct cairn_writer_options options = {
+        .id = writer_id, .role = "agent", .pid = (uint64_t)getpid()};
+    struct tree tree = {.err = err, .tick_ns = cairn_ticks_ns()};
+    int code;
+
+    *ret_result = (struct cairn_callspool_result){0};
+    cairn_map_init(&tree.locations, MOST_ITEMS);
+    cairn_map_init(&tree.beside, MOST_ITEMS);
+    code = cairn_writer_open(sink, &options, &tree.writer);
+    if (code == 0)
+        code = begin(&tree);
+    if (code == 0)
+        code = put_files(&tree, folder, ret_result);
+    if (code == 0)
+        code = put_counters(&tree, ret_result);
+    if (code == 0)
+        code = cairn_writer_flush(tree.writer, CAIRN_CHUNK_DATA, err);
+    else
+        cairn_err_set(err, code, 0, "calls", "the calls that were counted in %.300s: %s", folder,
+                      cairn_err_sentence(code));
+    cairn_writer_free(tree.writer);
+    cairn_map_release(&tree.locations);
+    cairn_map_release(&tree.beside);
+    cairn_vec_release(&tree.sums);
+    cairn_vec_release(&tree.steps);
+    return code;
+}
+
+void cairn_callspool_remove(const char *folder)
+{
+    int fd = cairn_io_open(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
+    struct dirent **names = NULL;
+    int count = fd < 0 ? -1 : scandirat(fd, ".", &names, is_spool, alphasort);
+
+    for (int i = 0; i < count; i++) {
+        (void)unlinkat(fd, names[i]->d_name, 0);
+        free(names[i]);
+    }
+    free(names);
+    cairn_io_close(&fd);
+    (void)rmdir(folder);
+}

@@ -1,0 +1,111 @@
+/* recorder.c: counting into a file, for `cairn run --exact`, and what callees are called there. */
+#include <string.h>
+
+#include "err.h"
+#include "profiler.h"
+
+#define NATIVE_FILE "~" /* as pstats has it */
+
+/* The text in UTF-8; what is none is given as it would be shown. Borrowed from `keep`, or from the
+ * text itself. */
+static struct cairn_span span_of(PyObject *text, PyObject **keep)
+{
+    struct cairn_span span = {(const uint8_t *)"?", 1};
+    const char *bytes;
+    Py_ssize_t length;
+
+    if (text == NULL || !PyUnicode_Check(text))
+        return span;
+    bytes = PyUnicode_AsUTF8AndSize(text, &length);
+    if (bytes == NULL) { /* a lone surrogate */
+        PyErr_Clear();
+        Py_XSETREF(*keep, PyUnicode_AsEncodedString(text, "utf-8", "surrogateescape"));
+        if (*keep == NULL) {
+            PyErr_Clear();
+            Py_XSETREF(*keep, PyUnicode_AsEncodedString(text, "utf-8", "backslashreplace"));
+        }
+        if (*keep == NULL) {
+            PyErr_Clear();
+            return span;
+        }
+        bytes = PyBytes_AS_STRING(*keep);
+        length = PyBytes_GET_SIZE(*keep);
+    }
+    return (struct cairn_span){(const uint8_t *)bytes, (size_t)length};
+}
+
+static void describe(void *context, void *learnt, struct cairn_exact_words *ret_words)
+{
+    struct cairn_profiler *profiler = context;
+    PyObject *what = learnt;
+
+    if (PyTuple_Check(what))
+        what = PyTuple_GET_ITEM(what, 0);
+    if (PyCode_Check(what)) {
+        PyCodeObject *code = (PyCodeObject *)what;
+
+        ret_words->name = span_of(code->co_name, &profiler->kept[0]);
+#if PY_VERSION_HEX >= 0x030b0000
+        ret_words->qualname = span_of(code->co_qualname, &profiler->kept[1]);
+#endif
+        ret_words->file = span_of(code->co_filename, &profiler->kept[2]);
+        ret_words->first_line = code->co_firstlineno > 0 ? (uint32_t)code->co_firstlineno : 0;
+        return;
+    }
+    ret_words->name = ret_words->qualname = span_of(what, &profiler->kept[0]);
+    ret_words->file = (struct cairn_span){(const uint8_t *)NATIVE_FILE, 1};
+}
+
+static int open_spool(struct cairn_profiler *profiler, PyObject *folder)
+{
+    PyObject *path;
+    int code;
+
+    if (profiler->exact.spool != NULL || profiler->enabled || profiler->exact.threads != NULL) {
+        PyErr_SetString(PyExc_RuntimeError, "it counts already");
+        return -1;
+    }
+    if (!PyUnicode_FSConverter(folder, &path))
+        return -1;
+    code = cairn_spool_open(&profiler->spool, PyBytes_AS_STRING(path));
+    Py_DECREF(path);
+    if (code == 0)
+        return 0;
+    PyErr_SetString(PyExc_OSError, "no file can be made there");
+    return -1;
+}
+
+/* Forked children end by os._exit(), as multiprocessing has them do. */
+static void find_exit(struct cairn_profiler *profiler)
+{
+    PyObject *module = PyImport_ImportModule("posix");
+    PyObject *function = module == NULL ? NULL : PyObject_GetAttrString(module, "_exit");
+
+    if (function != NULL && PyCFunction_Check(function))
+        profiler->exit = ((PyCFunctionObject *)function)->m_ml;
+    Py_XDECREF(function);
+    Py_XDECREF(module);
+    PyErr_Clear();
+}
+
+PyObject *cairn_profiler_record(PyObject *self, PyObject *folder)
+{
+    struct cairn_profiler *profiler = (struct cairn_profiler *)self;
+
+    if (open_spool(profiler, folder) < 0)
+        return NULL;
+    cairn_exact_spool(&profiler->exact, &profiler->spool, describe);
+    find_exit(profiler);
+    profiler->apart = true;
+    profiler->types = CAIRN_MONITORS;
+    return PyObject_CallMethod(self, "enable", NULL);
+}
+
+PyObject *cairn_profiler_end(PyObject *self, PyObject *unused)
+{
+    PyObject *result = PyObject_CallMethod(self, "disable", NULL);
+
+    (void)unused;
+    cairn_exact_end(&((struct cairn_profiler *)self)->exact);
+    return result;
+}

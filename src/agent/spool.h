@@ -1,0 +1,59 @@
+/* spool.h: a file that an engine keeps its tree in, so that whoever reads it has all that was
+ * counted however the process ends.
+ *
+ * One file a process, mapped and shared; pointers in it are addresses of that process, which the
+ * head tells the base of. It grows by blocks that the file system has promised (posix_fallocate),
+ * so that a full disk is a refusal and never a signal. No descriptor is kept.
+ * Threads: under the engine's lock. Owner: the mapping lasts as long as the process.
+ */
+#ifndef CAIRN_SPOOL_H
+#define CAIRN_SPOOL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define CAIRN_SPOOL_MAGIC 0x31304c4f4f505343ull /* "CSPOOL01" */
+#define CAIRN_SPOOL_REGION_BYTES ((size_t)1 << 30)
+#define CAIRN_SPOOL_PATH_BYTES 512
+#define CAIRN_SPOOL_SUFFIX ".calls"
+
+struct cairn_exact_thread;
+
+struct cairn_spool_head {
+    uint64_t magic;
+    uint32_t thread_bytes, node_bytes; /* of the engine's structs: another build has others */
+    uint64_t base;                     /* where the writer has the file mapped */
+    uint64_t used_bytes;
+    uint64_t pid, start_ns; /* as the kernel tells them: since boot */
+    struct cairn_exact_thread *threads;
+    uint64_t lost;  /* calls of no thread in particular */
+    uint64_t ended; /* 1: stopped on purpose */
+};
+
+struct cairn_spool {
+    char folder[CAIRN_SPOOL_PATH_BYTES - 64], path[CAIRN_SPOOL_PATH_BYTES];
+    struct cairn_spool_head *head;   /* NULL: there is no file */
+    struct cairn_spool_head *parent; /* after a fork: the parent's, to be let go */
+    bool inherited;                  /* this is the file of a child made by fork */
+};
+
+/* Makes a file in `folder`. 0, -CAIRN_ELIMIT for a name that is too long, -CAIRN_EIO. errno stays
+ * as it was. */
+int cairn_spool_open(struct cairn_spool *spool, const char *folder);
+
+/* In a child made by fork: makes a file of its own; the parent's stays mapped, to be read, until it
+ * is let go. As above. */
+int cairn_spool_again(struct cairn_spool *spool);
+void cairn_spool_let_go(struct cairn_spool *spool);
+
+/* For a budget: `context` is the spool. Blocks begin on pages. */
+void *cairn_spool_grow(void *context, size_t size_bytes);
+void cairn_spool_shrink(void *context, void *block, size_t size_bytes);
+
+/* When a thread of this process began, ns since boot, as the kernel tells it: `path` is
+ * "/proc/self/stat", "/proc/thread-self/stat" or another process'. 0: it does not, or it is over.
+ */
+uint64_t cairn_spool_start_ns(const char *path);
+
+#endif

@@ -1,0 +1,40 @@
+/* exactrows.h: functions with their calls, exact: what cProfile's table has, and who called whom.
+ *
+ * A call is primitive when no other call of the same function is below it on the stack; total
+ * counts those alone, so recursion counts once. The same holds of a pair of caller and callee.
+ * Of the whole recording, whatever span of time was chosen; of the threads that the filter keeps.
+ */
+#ifndef CAIRN_EXACTROWS_H
+#define CAIRN_EXACTROWS_H
+
+#include "table.h"
+#include "vec.h"
+
+struct cairn_exact_line { /* a row; times in ns */
+    uint32_t function;    /* of the model */
+    const char *kind;     /* "python", "c", "type"; "label" for [truncated] and [unknown] */
+    uint64_t calls, primitive_calls, resumes;
+    uint64_t self_ns, total_ns, suspended_ns;
+    size_t first_caller, caller_count;
+};
+
+struct cairn_exact_caller { /* of what it belongs to, called from this function */
+    uint32_t callee, function;
+    uint64_t calls, primitive_calls, self_ns, total_ns;
+};
+
+struct cairn_exact_table {
+    CAIRN_VEC(struct cairn_exact_line) lines; /* sorted */
+    CAIRN_VEC(struct cairn_exact_caller) callers;
+    uint64_t calls, self_ns; /* sums */
+};
+
+/* Whether rows by function are these: calls were counted, and wall time is asked for. */
+bool cairn_exact_table_has(const struct cairn_tally *tally);
+
+/* 0 or -CAIRN_ENOMEM; to be released in any case. */
+int cairn_exact_table_make(const struct cairn_tally *tally, enum cairn_sort sort,
+                           struct cairn_exact_table *ret_table);
+void cairn_exact_table_release(struct cairn_exact_table *table);
+
+#endif

@@ -1,0 +1,33 @@
+#include "package.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#define PATH_MAX_BYTES 4096
+
+/* Beside the program: in a build folder, and as it is installed. */
+static const char *const places[] = {"python/cairn", "../share/cairn/python/cairn"};
+
+int cairn_package_find(const char *name, struct cairn_buf *ret_path, struct cairn_err *err)
+{
+    char own[PATH_MAX_BYTES];
+    ssize_t size_bytes = readlink("/proc/self/exe", own, sizeof(own) - 1);
+
+    if (size_bytes < 0)
+        return cairn_err_set(err, -CAIRN_EIO, errno, "tool", "/proc/self/exe");
+    own[size_bytes] = '\0';
+    *strrchr(own, '/') = '\0';
+    for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+        cairn_buf_clear(ret_path);
+        cairn_buf_printf(ret_path, "%s/%s/%s", own, places[i], name);
+        if (ret_path->code < 0)
+            return cairn_err_set(err, -CAIRN_ENOMEM, 0, "tool", "the path of the package");
+        if (access(cairn_buf_cstr(ret_path), R_OK) == 0)
+            return 0;
+    }
+    cairn_err_set(err, -CAIRN_ENOTFOUND, 0, "tool", "the package `cairn` is not beside %.300s",
+                  own);
+    cairn_err_add(err, "Install Cairn with `make install`, or run it from its build folder.");
+    return -CAIRN_ENOTFOUND;
+}

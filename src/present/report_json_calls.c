@@ -1,0 +1,127 @@
+#include "report_json_calls.h"
+
+#include "alloc.h"
+#include "escape.h"
+#include "exactrows.h"
+
+struct sampled { /* of a function */
+    uint64_t self, total;
+};
+
+/* Samples by function: calls and samples are of the same functions. NULL: no memory. */
+static struct sampled *samples_of(const struct cairn_model *model, const struct cairn_rows *rows)
+{
+    const struct cairn_function *functions;
+    size_t count = cairn_model_functions(model, &functions);
+    struct sampled *sampled = cairn_calloc(count + 1, sizeof(*sampled));
+
+    for (size_t i = 0; sampled != NULL && i < rows->count; i++)
+        if (rows->items[i].function < count)
+            sampled[rows->items[i].function] =
+                (struct sampled){rows->items[i].self.ticks, rows->items[i].total.ticks};
+    return sampled;
+}
+
+static void put_callers(struct cairn_json *json, const struct cairn_exact_table *table,
+                        const struct cairn_exact_line *line, const struct cairn_function *functions)
+{
+    cairn_json_key(json, cairn_span_of("callers"));
+    cairn_json_array(json);
+    for (size_t i = 0; i < line->caller_count; i++) {
+        const struct cairn_exact_caller *caller = &table->callers.items[line->first_caller + i];
+        const struct cairn_function *function = &functions[caller->function];
+
+        cairn_json_object(json);
+        cairn_json_put_text(json, "name", function->name);
+        cairn_json_put_text(json, "qualname", function->qualname);
+        cairn_json_put_text(json, "file", function->file);
+        cairn_json_put_u64(json, "first_line", function->first_line);
+        cairn_json_put_u64(json, "calls", caller->calls);
+        cairn_json_put_u64(json, "primitive_calls", caller->primitive_calls);
+        cairn_json_put_seconds(json, "self_s", caller->self_ns);
+        cairn_json_put_seconds(json, "total_s", caller->total_ns);
+        cairn_json_close(json);
+    }
+    cairn_json_close(json);
+}
+
+static void put_shares(struct cairn_json *json, double self, double total)
+{
+    cairn_json_put_number(json, "self_share", self);
+    cairn_json_put_number(json, "total_share", total);
+    cairn_json_put_number(json, "self_low", self);
+    cairn_json_put_number(json, "self_high", self);
+    cairn_json_put_number(json, "total_low", total);
+    cairn_json_put_number(json, "total_high", total);
+}
+
+static void put_line(struct cairn_json *json, const struct cairn_exact_table *table,
+                     const struct cairn_exact_line *line, const struct cairn_function *functions,
+                     const struct sampled *sampled)
+{
+    const struct cairn_function *function = &functions[line->function];
+    double base = table->self_ns > 0 ? (double)table->self_ns : 1;
+    double self = (double)line->self_ns / base, total = (double)line->total_ns / base;
+
+    cairn_json_object(json);
+    cairn_json_put_text(json, "name", function->name);
+    cairn_json_put_text(json, "qualname", function->qualname);
+    cairn_json_put_text(json, "file", function->file);
+    cairn_json_put_u64(json, "line", function->first_line);
+    cairn_json_put_u64(json, "first_line", function->first_line);
+    cairn_json_put_text(json, "module", function->module);
+    cairn_json_put_str(json, "kind", line->kind);
+    cairn_json_put_seconds(json, "self_s", line->self_ns);
+    cairn_json_put_seconds(json, "total_s", line->total_ns);
+    put_shares(json, self, total);
+    cairn_json_put_u64(json, "samples", sampled[line->function].self);
+    cairn_json_put_u64(json, "total_samples", sampled[line->function].total);
+    cairn_json_put_number(json, "bound", self < 0.999 ? 1 / (1 - self) : 1000);
+    cairn_json_put_u64(json, "calls", line->calls);
+    cairn_json_put_u64(json, "primitive_calls", line->primitive_calls);
+    cairn_json_put_u64(json, "resumes", line->resumes);
+    cairn_json_put_seconds(json, "suspended_s", line->suspended_ns);
+    put_callers(json, table, line, functions);
+    cairn_json_put_null(json, "tid");
+    cairn_json_put_null(json, "pid");
+    cairn_json_put_null(json, "role");
+    cairn_json_close(json);
+}
+
+static int put_table(struct cairn_json *json, const struct cairn_tally *tally,
+                     const struct cairn_exact_table *table, const struct sampled *sampled,
+                     size_t limit, struct cairn_outlet *out)
+{
+    size_t count = limit && limit < table->lines.count ? limit : table->lines.count;
+    const struct cairn_function *functions;
+
+    cairn_model_functions(tally->model, &functions);
+    cairn_json_put_seconds(json, "base_s", table->self_ns);
+    cairn_json_put_bool(json, "rankable", true);
+    cairn_json_put_u64(json, "samples_wanted", 0);
+    cairn_json_key(json, cairn_span_of("rows"));
+    cairn_json_array(json);
+    for (size_t i = 0; i < count; i++) {
+        put_line(json, table, &table->lines.items[i], functions, sampled);
+        CAIRN_TRY(cairn_outlet_drain(out));
+    }
+    cairn_json_close(json);
+    return 0;
+}
+
+int cairn_report_json_calls(struct cairn_json *json, const struct cairn_tally *tally,
+                            const struct cairn_rows *rows, enum cairn_sort sort, size_t limit,
+                            struct cairn_outlet *out)
+{
+    struct sampled *sampled = samples_of(tally->model, rows);
+    struct cairn_exact_table table;
+    int code = cairn_exact_table_make(tally, sort, &table);
+
+    if (code == 0 && sampled == NULL)
+        code = -CAIRN_ENOMEM;
+    if (code == 0)
+        code = put_table(json, tally, &table, sampled, limit, out);
+    cairn_exact_table_release(&table);
+    free(sampled);
+    return code;
+}

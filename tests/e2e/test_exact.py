@@ -1,0 +1,193 @@
+"""`cairn run --exact`: every call of every thread and process, counted once.
+
+Judges are a slow tracer in Python and the numbers that a program knows of itself
+(tests/targets/exact_work.py); where CPython's own profiler is wrong, that is shown first.
+"""
+import contextlib
+import shutil
+import tempfile
+from pathlib import Path
+
+import pytest
+
+import harness
+from harness import execute
+
+SCRIPT = "exact_work.py"
+# Tracer and program are two runs; what C code calls in between is not the tracer's to see.
+SELF = ("reference", "note", "peer")
+
+
+@contextlib.contextmanager
+def shared_with(chroot):
+    """A folder that has one path in the chroot and outside; the package has one as well."""
+    spool = Path(tempfile.mkdtemp(prefix="cairn-test-", dir=f"{chroot}/tmp"))
+    outside = Path("/tmp") / spool.name
+    outside.symlink_to(spool)
+    package = harness.built_package()
+    inside = Path(f"{chroot}{package}")
+    top = inside  # the first folder on the way that is not there
+    while not top.parent.exists():
+        top = top.parent
+    shutil.copytree(package, inside, ignore=shutil.ignore_patterns("__pycache__", "*.p"))
+    try:
+        yield outside
+    finally:
+        shutil.rmtree(top)
+        outside.unlink()
+        shutil.rmtree(spool)
+
+
+@pytest.fixture(scope="module")
+def place(interpreter):
+    """The environment in which a program finds what counts, and leaves its counts."""
+    if not interpreter.has_engine():
+        pytest.skip(f"no module was built for {interpreter.label}: its headers are not there")
+    if not interpreter.chroot:
+        yield {}
+        return
+    with shared_with(interpreter.chroot) as folder:
+        yield {"TMPDIR": str(folder)}
+
+
+@pytest.fixture
+def counted(cairn, interpreter, place):
+    """Runs a case and gives the report's rows of this program by name, and the whole report."""
+
+    def run(case, status=0):
+        file, ended = cairn.record(
+            interpreter, SCRIPT, case, options=["--exact"], status=status, env=place
+        )
+        report = cairn.report(file)
+        return rows_of(report), report, file, ended
+
+    return run
+
+
+def rows_of(report):
+    """Of one program under two paths (spawned children name it from the top): added up."""
+    rows = {}
+    for row in report["rows"]:
+        if not row["file"].endswith(SCRIPT):
+            continue
+        before = rows.setdefault(row["name"], dict.fromkeys(NUMBERS, 0) | {"callers": {}})
+        for key in NUMBERS:
+            before[key] += row[key]
+        for caller in row["callers"]:
+            calls = before["callers"].get(caller["name"], 0)
+            before["callers"][caller["name"]] = calls + caller["calls"]
+    return rows
+
+
+NUMBERS = ("calls", "primitive_calls", "resumes", "self_s", "total_s", "suspended_s")
+
+
+def asked(interpreter, case, who):
+    return execute(interpreter.command(SCRIPT, case, who)).expect().last_json()
+
+
+def test_counts_are_those_of_a_tracer_in_python(counted, interpreter):
+    wanted = asked(interpreter, "calls", "reference")
+    rows, report, _, _ = counted("calls")
+    got = {
+        name: [rows[name]["calls"], rows[name]["primitive_calls"], rows[name]["resumes"]]
+        for name in wanted["rows"] if name not in SELF
+    }  # fmt: skip
+    wanted["rows"] = {name: row for name, row in wanted["rows"].items() if name not in SELF}
+    assert got == wanted["rows"] and len(got) >= 19
+    assert got["rec"] == [150, 30, 0] and got["slow"] == [1, 1, 2]
+
+    # A class stands between its caller and __init__ where calls of classes are seen.
+    edges = {
+        f"{name} {caller}": calls
+        for name, row in rows.items() for caller, calls in row["callers"].items()
+        if caller in rows and calls and name not in ("__init__", "calls")
+    }  # fmt: skip
+    wanted["callers"].pop("__init__ calls")
+    assert edges == wanted["callers"] and len(edges) >= 15
+
+    natives = {row["name"]: row for row in report["rows"] if row["kind"] == "c"}
+    for name, caller in (("len", "leaf"), ("sorted", "method"), ("sleep", "slow")):
+        module = "time" if name == "sleep" else "builtins"
+        row = natives[f"<built-in method {module}.{name}>"]
+        calls = {c["name"]: c["calls"] for c in row["callers"]}[caller]
+        assert calls == wanted["c_calls"][f"{name} {caller}"]
+    types = {row["name"]: row["calls"] for row in report["rows"] if row["kind"] == "type"}
+    if interpreter.version >= (3, 12):
+        assert types["<class '__main__.Thing'>"] == 1
+
+    # What a generator did itself, what it called, and for how long it was left alone.
+    slow = rows["slow"]
+    assert slow["self_s"] < slow["total_s"] >= 0.05 and slow["suspended_s"] >= 0.1
+    assert rows["wait_between"]["total_s"] >= 0.15
+    quality = report["quality"]
+    assert quality["cut_short"] is False and quality["events_lost"] == 0
+    assert quality["events"] == sum(r["calls"] + r["resumes"] for r in report["rows"])
+
+
+def test_threads_are_not_mixed(cairn, counted, interpreter):
+    right = {"leaf": [6000, 6000], "many": [3, 3]}
+    peer = asked(interpreter, "threads", "peer")
+    assert {name: peer[name] for name in right} != right
+    rows, report, file, _ = counted("threads")
+    got = {n: [rows[n]["calls"], rows[n]["primitive_calls"]] for n in right}
+    assert got == right
+    assert rows["many"]["total_s"] >= rows["leaf"]["total_s"] > 0
+    text = cairn("report", "--by", "function", "--limit", "500", file).expect().text
+    assert "ncalls  tottime  percall  cumtime  percall filename:lineno(function)" in text
+    assert any(line.split()[0] == "6000" and "leaf)" in line for line in text.splitlines() if line)
+
+
+def test_forks_and_spawns_are_counted_in_their_own_processes(cairn, counted, interpreter):
+    rows, report, file, ended = counted("family")
+    said = ended.last_json()
+    assert rows["leaf"]["calls"] == 1 + 10 + 100 + 2 * 1000
+    assert rows["loop"]["calls"] == 5
+    assert rows["family"]["calls"] == 1  # not again in those that were forked inside it
+    assert rows["loop"]["callers"]["family"] == 2
+    assert report["quality"]["events_lost"] == 0
+    parent = rows_of(cairn.report(file, "--process", str(said["pid"])))
+    child = rows_of(cairn.report(file, "--process", str(said["child"])))
+    assert (parent["leaf"]["calls"], child["leaf"]["calls"]) == (1, 110)
+    assert child["loop"]["callers"] == {"family": 1, "run": 1} or child["loop"]["calls"] == 2
+
+
+@pytest.mark.parametrize("case, status", [("killed", 137), ("exits", 5)])
+def test_what_was_counted_outlives_the_process(counted, case, status):
+    rows, report, _, ended = counted(case, status)
+    assert report["quality"]["cut_short"] is True
+    assert rows["leaf"]["calls"] == 5000 and rows["loop"]["calls"] == 1
+    assert rows["loop"]["total_s"] >= rows["leaf"]["total_s"] > 0
+    assert rows[case]["total_s"] >= rows["loop"]["total_s"]
+    assert b"os._exit" in ended.err
+
+
+def test_the_program_sees_no_difference(cairn, place, interpreter, folder):
+    if interpreter.chroot:
+        pytest.skip("the chroot has no /proc for the program to look at")
+    assert place == {}
+    (folder / "sitecustomize.py").write_text("import sys; sys.was_customized = True\n")
+    code = "import sys, os; print(sys.was_customized, sys.path, os.environ['PYTHONPATH'])"
+    environment = cairn.environment(PYTHONPATH=str(folder))
+    command = [interpreter.executable, "-c", code]
+    alone = execute(command, cwd=folder, env=environment).expect()
+    own = cairn("run", "--exact", "--", *command, env={"PYTHONPATH": str(folder)}).expect()
+    assert own.out == alone.out and b"True" in own.out
+
+    command = interpreter.command("surroundings.py", "one", "two words")
+    alone = execute(command, cwd=folder, env=cairn.environment()).expect()
+    assert cairn("run", "--exact", "--", *command).expect().out == alone.out
+    command = interpreter.command("fails.py")
+    alone = execute(command, env=cairn.environment()).expect(1)
+    under = cairn("run", "--exact", "--report", "none", "--", *command).expect(1)
+    assert under.out == alone.out and under.err.startswith(alone.err)
+
+
+def test_trace_is_another_word(cairn, python, folder):
+    if not python.has_engine():
+        pytest.skip(f"no module was built for {python.label}: its headers are not there")
+    cairn("trace", "-o", folder / "x.cairn", "--", *python.command(SCRIPT, "exits")).expect(5)
+    report = cairn.report(folder / "x.cairn")
+    assert rows_of(report)["leaf"]["calls"] == 5000
+    exec_report = cairn("report", folder / "x.cairn").expect().text
+    assert "cut short: 1 process ended without a clean stop" in " ".join(exec_report.split())

@@ -1,0 +1,222 @@
+/* What is read of a spool: all of it after a SIGKILL, and nothing worse than less when it is
+ * garbled. */
+#include <dirent.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "callspool.h"
+#include "decode.h"
+#include "exact.h"
+#include "reader.h"
+#include "rng.h"
+#include "ticks.h"
+
+#define MOST ((size_t)64 << 20)
+#define FEW_NODES 40 /* so that some calls are folded */
+#define KEYS 8
+#define ROUNDS 100
+#define GARBLED 1500
+
+static char keys[KEYS];
+
+static void *learn(void *context, const void *key, void *callee)
+{
+    (void)context, (void)callee;
+    return (void *)(uintptr_t)key;
+}
+
+static void forget(void *context, void *learnt)
+{
+    (void)context, (void)learnt;
+}
+
+static void describe(void *context, void *learnt, struct cairn_exact_words *ret_words)
+{
+    static const uint8_t names[] = "abcdefgh";
+
+    (void)context;
+    ret_words->name = (struct cairn_span){&names[(char *)learnt - keys], 1};
+    ret_words->file = (struct cairn_span){names, sizeof(names) - 1};
+    ret_words->first_line = 7;
+}
+
+/* Calls of all kinds, some of which are open at the end. */
+static void work(struct cairn_exact *exact)
+{
+    for (uintptr_t i = 0; i < ROUNDS; i++) {
+        cairn_exact_enter(exact, &keys[i % KEYS], 1000 + 8 * i, i == 0 ? 0 : 992 + 8 * i, NULL);
+        cairn_exact_enter(exact, &keys[0], 5001, 0, NULL);
+        cairn_exact_leave(exact, 5001);
+        cairn_exact_resume(exact, &keys[1], 6000, 0, NULL);
+        cairn_exact_suspend(exact, 6000);
+    }
+}
+
+/* A folder with the spool of a process that was killed. */
+static void leave_spool(char folder[32])
+{
+    const struct cairn_exact_host host = {NULL, NULL, learn, forget};
+    int status;
+    pid_t pid;
+
+    memcpy(folder, "/tmp/cairn-unit-XXXXXX", sizeof("/tmp/cairn-unit-XXXXXX"));
+    assert_non_null(mkdtemp(folder));
+    pid = fork();
+    if (pid == 0) {
+        static struct cairn_exact exact;
+        static struct cairn_spool spool;
+
+        cairn_exact_init(&exact, &host, MOST, FEW_NODES, MOST);
+        if (cairn_spool_open(&spool, folder) == 0) {
+            cairn_exact_spool(&exact, &spool, describe);
+            work(&exact);
+        }
+        (void)kill(getpid(), SIGKILL);
+    }
+    assert_true(pid > 0);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFSIGNALED(status));
+}
+
+struct found {
+    int code;
+    struct cairn_callspool_result result;
+    uint64_t calls, resumes, rows;
+};
+
+static void add_rows(struct cairn_span section, struct found *found)
+{
+    struct cairn_table table;
+    const uint64_t *calls, *resumes;
+
+    cairn_table_init(&table);
+    assert_int_equal(cairn_decode_table(section, &table), 0);
+    assert_int_equal(table.kind, CAIRN_ROW_TREE);
+    calls = cairn_table_find(&table, "calls");
+    resumes = cairn_table_find(&table, "resumes");
+    for (size_t i = 0; i < table.row_count; i++) {
+        found->calls += calls[i];
+        found->resumes += resumes[i];
+    }
+    found->rows += table.row_count;
+    cairn_table_release(&table);
+}
+
+/* Writes a recording of what is there and adds up its rows. */
+static void read_spool(const char *folder, struct found *found)
+{
+    const struct cairn_sink_options options = {.path = NULL};
+    struct cairn_err err = {0};
+    struct cairn_reader *reader;
+    struct cairn_section section;
+    struct cairn_sink *sink;
+    struct cairn_span sections;
+    struct cairn_cursor cursor;
+    struct cairn_buf buf;
+    uint64_t skipped = 0;
+
+    *found = (struct found){.code = 0};
+    assert_int_equal(cairn_sink_open(&options, &sink, &err), 0);
+    found->code = cairn_callspool_write(folder, sink, 2, &found->result, &err);
+    assert_int_equal(cairn_reader_open_fd(cairn_sink_fd(sink), &reader, &err), 0);
+    cairn_buf_init(&buf, CAIRN_CHUNK_MAX_BYTES);
+    for (size_t i = 0; i < cairn_reader_chunk_count(reader); i++) {
+        assert_int_equal(cairn_reader_load(reader, i, &buf, &sections, &err), 0);
+        cairn_cursor_init(&cursor, sections);
+        while (cairn_section_next(&cursor, &section, &skipped) == 0)
+            if (section.kind == CAIRN_SECTION_ROWS)
+                add_rows(section.bytes, found);
+    }
+    cairn_buf_release(&buf);
+    cairn_reader_free(reader);
+    assert_int_equal(cairn_sink_close(sink, &err), 0);
+}
+
+static void test_a_killed_process_left_all_it_counted(void **state)
+{
+    struct found found;
+    char folder[32];
+
+    (void)state;
+    cairn_ticks_begin();
+    leave_spool(folder);
+    read_spool(folder, &found);
+    assert_int_equal(found.code, 0);
+    assert_int_equal(found.result.processes, 1);
+    assert_int_equal(found.result.cut_short, 1);
+    assert_int_equal(found.calls, 2 * ROUNDS);
+    assert_int_equal(found.resumes, ROUNDS);
+    cairn_callspool_remove(folder);
+    assert_int_equal(access(folder, F_OK), -1);
+}
+
+static void path_of_spool(const char *folder, char path[128])
+{
+    DIR *dir = opendir(folder);
+    struct dirent *entry;
+
+    assert_non_null(dir);
+    while ((entry = readdir(dir)) != NULL)
+        if (entry->d_name[0] != '.')
+            (void)snprintf(path, 128, "%s/%.64s", folder, entry->d_name);
+    closedir(dir);
+}
+
+static void test_a_garbled_file_is_read_to_an_end(void **state)
+{
+    struct cairn_spool_head head;
+    char folder[32], path[128] = "";
+    uint64_t kept, value;
+    struct found found;
+    int fd;
+
+    (void)state;
+    cairn_ticks_begin();
+    leave_spool(folder);
+    path_of_spool(folder, path);
+    fd = open(path, O_RDWR | O_CLOEXEC);
+    assert_int_equal(pread(fd, &head, sizeof(head), 0), sizeof(head));
+    for (uint64_t i = 0; i < GARBLED; i++) {
+        /* Any word of it becomes another one, often the address of something that is there. */
+        off_t at = (off_t)(cairn_rng_at(1, i) % head.used_bytes & ~(uint64_t)7);
+
+        value = cairn_rng_at(2, i);
+        if (i % 4 != 0)
+            value = head.base + value % head.used_bytes;
+        if (i % 2 != 0)
+            value &= ~(uint64_t)7;
+        assert_int_equal(pread(fd, &kept, sizeof(kept), at), sizeof(kept));
+        assert_int_equal(pwrite(fd, &value, sizeof(value), at), sizeof(value));
+        read_spool(folder, &found);
+        if (i % 3 != 0) /* what is not put right is one garble more for all that follow */
+            assert_int_equal(pwrite(fd, &kept, sizeof(kept), at), sizeof(kept));
+        if (i % 64 == 0) {
+            uint64_t magic = CAIRN_SPOOL_MAGIC;
+
+            assert_int_equal(pwrite(fd, &magic, sizeof(magic), 0), sizeof(magic));
+        }
+    }
+    close(fd);
+    cairn_callspool_remove(folder);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_killed_process_left_all_it_counted),
+        cmocka_unit_test(test_a_garbled_file_is_read_to_an_end),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
