@@ -48,6 +48,7 @@ enum { /* bits of cairn_option.commands */
        CAIRN_FOR_PSTATS = 2048,
        CAIRN_FOR_HTML = 4096,
        CAIRN_FOR_CPROFILE = 8192,
+       CAIRN_FOR_IMPORT = 16384,
 };
 
 enum { /* bits of cairn_option.sources: where it may be set beside the command line */
@@ -77,6 +78,7 @@ struct cairn_settings { /* plain values; what they mean is for the commands */
     bool markdown;
     uint64_t normalize, base, tolerance; /* enum cairn_diff_scale; 1: after; percent */
     bool source, redact;
+    uint64_t each_ns; /* 0: not given */
 };
 
 struct cairn_option {
