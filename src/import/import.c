@@ -41,6 +41,8 @@ enum {
     KEY_SHARED = 1,
     KEY_PROFILES = 2,
     KEY_SPEEDSCOPE = 4, /* "$schema" says so */
+    KEY_NODES = 8,
+    KEY_START_TIME = 16,
 };
 
 static int read_value(struct cairn_jsonin *json, struct cairn_span key, unsigned *keys)
@@ -52,6 +54,10 @@ static int read_value(struct cairn_jsonin *json, struct cairn_span key, unsigned
         *keys |= KEY_SHARED;
     else if (cairn_span_is(key, "profiles"))
         *keys |= KEY_PROFILES;
+    else if (cairn_span_is(key, "nodes"))
+        *keys |= KEY_NODES;
+    else if (cairn_span_is(key, "startTime"))
+        *keys |= KEY_START_TIME;
     if (*keys == (KEY_SHARED | KEY_PROFILES))
         return 0; /* that is clear, however long the value */
     if (!cairn_span_is(key, "$schema"))
@@ -80,6 +86,8 @@ static int sniff_json(struct cairn_feed *feed, const char **ret_name)
         code = read_value(&json, key, &keys);
         if (keys & KEY_SPEEDSCOPE || (keys & KEY_SHARED && keys & KEY_PROFILES))
             *ret_name = "speedscope";
+        else if (keys & KEY_NODES && keys & KEY_START_TIME)
+            *ret_name = "cpuprofile";
     }
     cairn_jsonin_release(&json);
     return code == -CAIRN_EDAMAGED || code == -CAIRN_ELIMIT ? 0 : code < 0 ? code : 0;
@@ -145,10 +153,37 @@ static int is_collapsed(struct cairn_feed *feed)
     return lines > 0;
 }
 
+static int is_callgrind(struct cairn_feed *feed)
+{
+    static const char *const heads[] = {"# callgrind format",
+                                        "version:", "creator:", "positions:", "events:"};
+    struct cairn_span head = head_of(feed);
+
+    for (size_t i = 0; i < sizeof(heads) / sizeof(heads[0]); i++)
+        if (head.size_bytes > strlen(heads[i]) &&
+            memcmp(head.data, heads[i], strlen(heads[i])) == 0)
+            return i == 0 || memmem(head.data, head.size_bytes, "\nevents:", 8) ||
+                   memcmp(head.data, "events:", 7) == 0;
+    return 0;
+}
+
+/* Words of 8 bytes, or of 4: 0, the number of words that follow, 0. */
+static int is_gperftools(struct cairn_feed *feed)
+{
+    static const uint8_t wide[24] = {[8] = 3}, narrow[12] = {[4] = 3};
+    struct cairn_span head = head_of(feed);
+
+    return (head.size_bytes > sizeof(wide) && memcmp(head.data, wide, sizeof(wide)) == 0) ||
+           (head.size_bytes > sizeof(narrow) && memcmp(head.data, narrow, sizeof(narrow)) == 0);
+}
+
 /* In the order in which they are asked: those that are surest of themselves first. */
 static const struct format formats[] = {
     {"speedscope", NULL, cairn_in_speedscope},
     {"prof", is_prof, cairn_in_prof},
+    {"callgrind", is_callgrind, cairn_in_callgrind},
+    {"gperftools", is_gperftools, cairn_in_gperftools},
+    {"cpuprofile", NULL, cairn_in_cpuprofile},
     {"collapsed", is_collapsed, cairn_in_collapsed},
     {"pprof", is_pprof, cairn_in_pprof},
 };

@@ -5,14 +5,16 @@ import json
 import marshal
 import pstats
 import random
+import re
 import resource
+import shutil
 import time
 
 import pytest
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
 import harness
-from harness import parse_collapsed
+from harness import execute, parse_collapsed
 
 HOSTILE = ["a\0b", "line\u2028end", "</script><b>", "x" * 10_000, "\u202ertl", 'quo"te', "back\\slash"]
 
@@ -175,6 +177,74 @@ def test_speedscope_as_py_spy_wrote_it(cairn):
     assert report["quality"]["samples"] == samples
 
 
+C_PROGRAM = """
+static int __attribute__((noinline)) leaf(int n)
+{ volatile int s = 0; for (int i = 0; i < n; i++) s += i; return s; }
+static int __attribute__((noinline)) mid(int n) { return leaf(n) + leaf(n / 2); }
+static int __attribute__((noinline)) fib(int n) { return n < 2 ? n : fib(n - 1) + fib(n - 2); }
+int main(void) { int s = 0; for (int i = 0; i < 20; i++) s += mid(1000) + leaf(10); return (s + fib(9)) & 1; }
+"""
+
+
+@pytest.mark.skipif(not shutil.which("valgrind"), reason="valgrind is not installed")
+def test_callgrind_as_valgrind_wrote_it(cairn, folder):
+    """Own costs are those that callgrind_annotate prints, function by function."""
+    (folder / "t.c").write_text(C_PROGRAM)
+    execute(["cc", "-g", "-O1", "-o", "t", "t.c"], cwd=folder).expect()
+    execute(["valgrind", "--tool=callgrind", "--callgrind-out-file=out", "./t"], cwd=folder)
+    told = execute(["callgrind_annotate", "--threshold=100", "out"], cwd=folder).expect().text
+    wanted = {}
+    for cost, place in re.findall(r"^ *([\d,]+) \([ \d.]+%\)  (\S+)", told, re.MULTILINE):
+        if place.startswith("t.c:"):
+            name = place.split(":")[1].split("'")[0]
+            wanted[name] = wanted.get(name, 0) + int(cost.replace(",", ""))
+    report = cairn.report("out", "--idle")
+    got = {}
+    for row in report["rows"]:
+        if row["file"].endswith("/t.c"):
+            name = row["qualname"].split("'")[0]
+            got[name] = got.get(name, 0) + round(row["self_s"] * 1e9)
+    assert {"leaf", "mid", "fib", "main"} <= set(wanted) and got == wanted
+    total = int(re.search(r"([\d,]+) \(100.0%\)  PROGRAM", told)[1].replace(",", ""))
+    assert round(report["total_s"] * 1e9) == total
+    assert report["quality"]["stacks"] == "inferred"
+
+
+@pytest.mark.skipif(not shutil.which("node"), reason="node is not installed")
+def test_cpuprofile_as_node_wrote_it(cairn, folder):
+    code = "function hot(n){let s=0;for(let i=0;i<n;i++)s+=Math.sqrt(i);return s}"
+    code += "function mid(){return hot(2e6)+hot(1e6)} for(let i=0;i<20;i++)mid();"
+    (folder / "a.js").write_text(code)
+    execute(["node", "--cpu-prof", "--cpu-prof-name=a.cpuprofile", "a.js"], cwd=folder).expect()
+    document = json.loads((folder / "a.cpuprofile").read_bytes())
+    names = {node["id"]: node["callFrame"]["functionName"] for node in document["nodes"]}
+    at, times = document["startTime"], []
+    for delta in document["timeDeltas"]:
+        at += delta
+        times.append(at)
+    wanted = {}
+    for node, start, end in zip(document["samples"], times, [*times[1:], document["endTime"]]):
+        name = names[node] or "(anonymous)"
+        wanted[name] = wanted.get(name, 0) + max(0, end - start) / 1e6
+    report = cairn.report("a.cpuprofile", "--idle")
+    got = {name: own for name, own in rows_of(report).items() if own}
+    assert got == pytest.approx({name: own for name, own in wanted.items() if own}, abs=1e-5)
+    assert report["quality"]["samples"] == len(document["samples"])
+
+
+def test_gperftools_by_its_description(cairn, folder):
+    """Written by the page of its format: words, stacks leaf first, an end, the maps."""
+    def words(*numbers):
+        return b"".join(number.to_bytes(8, "little") for number in numbers)
+
+    data = words(0, 3, 0, 10_000, 0, 5, 2, 0x1000500, 0x1000701, 2, 1, 0x99, 0, 1, 0)
+    (folder / "x").write_bytes(data + b"01000000-01001000 r-xp 00002000 fd:00 12 /usr/bin/x\n")
+    stacks = cairn("export", "-f", "collapsed", "x").expect().text.splitlines()
+    assert sorted(stacks) == ["0x2700 (/usr/bin/x);0x2500 (/usr/bin/x) 50000", "0x99 20000"]
+    report = cairn.report("x")
+    assert report["quality"]["samples"] == 7 and report["states"]["running_s"] == 0.07
+
+
 def write_collapsed(names):
     stack = ";".join(name.replace("\n", " ") for name in names)
     return f"{stack} 5\n".encode()
@@ -202,7 +272,20 @@ def write_prof(names):
     return marshal.dumps({(name, 1, name): (1, 1, 1e-6, 1e-6, {}) for name in names})
 
 
+def write_callgrind(names):
+    return ("events: ns\n" + "".join(f"fl={n}\nfn={n}\n1 5\n" for n in names)).encode()
+
+
+def write_cpuprofile(names):
+    nodes = [{"id": n, "callFrame": {"functionName": name, "url": name, "lineNumber": 0}}
+             for n, name in enumerate(names, 1)]  # fmt: skip
+    return json.dumps({"nodes": nodes, "startTime": 0, "endTime": 5 * len(nodes), "timeDeltas":
+                       [5] * len(nodes), "samples": [n["id"] for n in nodes]}).encode()  # fmt: skip
+
+
 WRITERS = {
+    "callgrind": write_callgrind,
+    "cpuprofile": write_cpuprofile,
     "collapsed": write_collapsed,
     "speedscope": write_speedscope,
     "pprof": write_pprof,
@@ -251,6 +334,8 @@ def damaged():
     yield "cut gzip", gzip.compress(wholes["pprof"] * 100)[:-20]
     yield "late", b"a;b 1\n" * 2_000_000 + b"no number\n"
     for form, whole in wholes.items():
+        if form == "callgrind":
+            continue  # lines without an end: a part of it is a whole
         yield f"{form} cut", whole[: len(whole) - len(whole) // 4 - 1]
     yield "speedscope backwards", wholes["speedscope"].replace(b"[5]", b"[-5]")
     yield "speedscope outside", wholes["speedscope"].replace(b"[0, 1, 2]", b"[0, 1, 2000000]")

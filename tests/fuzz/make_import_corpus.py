@@ -107,5 +107,65 @@ def prof():
     put("in_prof", "cut", marshal.dumps(stats)[:70])
 
 
-for write in (collapsed, pprof, speedscope, prof):
+def callgrind():
+    whole = """# callgrind format
+version: 1
+positions: line
+events: Ir Dr
+
+ob=(1) prog
+fl=(1) a.c
+fn=(1) main
+3 100 5
+cfn=(2) work
+calls=2 10
++1 300 7
+fn=(2)
+10 200
+fi=(2) b.h
+* 100
+cfi=(1)
+cfn=(2)
+calls=1 10
+-2 50
+jump=3 4
+4
+"""
+    put("in_callgrind", "whole", whole)
+    put("in_callgrind", "both", whole.replace("positions: line", "positions: instr line"))
+    put("in_callgrind", "cut", whole[:150] + "fn=(9)\n")
+    put("in_callgrind", "hostile", "events: x\n" + "".join(f"fl={n}\nfn={n}\n1 2\n" for n in HOSTILE))
+    put("in_callgrind", "large", "events: x\nfn=a\n" + "0 0xfffffffffffffff\n" * 4)
+
+
+def words(size, *numbers):
+    return b"".join(number.to_bytes(size, "little") for number in numbers)
+
+
+def gperftools():
+    maps = b"01000000-01001000 r-xp 00002000 fd:00 12 /usr/bin/x\nbad line\n7f-80 ---p 0 0:0 0\n"
+    for name, size in [("whole", 8), ("narrow", 4)]:
+        data = words(size, 0, 3, 0, 10000, 0, 5, 2, 0x1000500, 0x1000701, 2, 1, 0x99, 0, 1, 0)
+        put("in_gperftools", name, data + maps)
+    put("in_gperftools", "cut", words(8, 0, 3, 0, 10000, 0, 5, 2, 1))
+    put("in_gperftools", "deep", words(8, 0, 3, 0, 10000, 0, 5, 2**63))
+    put("in_gperftools", "many", words(8, 0, 3, 0, 10**9, 0, 2**62, 1, 7, 0, 1, 0))
+
+
+def cpuprofile():
+    nodes = [{"id": 1, "callFrame": {"functionName": "(root)", "url": "", "lineNumber": -1},
+              "children": [2]},
+             {"id": 2, "callFrame": {"functionName": "f", "url": "a.js", "lineNumber": 4}},
+             {"callFrame": {"functionName": HOSTILE[0], "url": HOSTILE[1], "lineNumber": 1},
+              "id": 3, "parent": 2}]  # fmt: skip
+    file = {"nodes": nodes, "startTime": 100, "endTime": 900, "samples": [2, 3, 3],
+            "timeDeltas": [10, 300, -5]}  # fmt: skip
+    whole = json.dumps(file)
+    put("in_cpuprofile", "whole", whole)
+    put("in_cpuprofile", "cut", whole[:200])
+    put("in_cpuprofile", "ring", whole.replace('"parent": 2', '"children": [1]').replace("[2]", "[3]"))
+    put("in_cpuprofile", "outside", whole.replace("3, 3]", "3, 9]"))
+
+
+for write in (collapsed, pprof, speedscope, prof, callgrind, gperftools, cpuprofile):
     write()
