@@ -1,6 +1,7 @@
 /* in_pprof.c: pprof's profile.proto, unpacked. Messages refer to each other by numbers that may be
  * any, and come in any order, so all of them are found before the first is used. */
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
