@@ -268,7 +268,7 @@ int cairn_diff_make(const struct cairn_tally *before, const struct cairn_tally *
     compare_rows(&diff, sides, options->tolerance);
     diff.whole = (struct cairn_diff_value){.before = sides[0].scale, .after = sides[1].scale};
     diff.whole.change = diff.whole.low = diff.whole.high = sides[1].scale - sides[0].scale;
-    diff.enough = diff.before.rankable && diff.after.rankable;
+    diff.enough = diff.before.rankable && diff.after.rankable && before->counted && after->counted;
     *ret_diff = diff;
     return 0;
 }

@@ -133,6 +133,8 @@ void cairn_rows_finish(const struct cairn_tally *tally, const struct cairn_rows_
                              &row->self_low, &row->self_high);
         cairn_interval_share(row->total_share, row->total_draws > 0 ? row->total_draws : draws,
                              &row->total_low, &row->total_high);
+        if (!tally->counted)
+            row->self_low = row->self_high = row->total_low = row->total_high = NAN;
         row->bound = row->self_share < 1 - 1 / BOUND_MAX ? 1 / (1 - row->self_share) : BOUND_MAX;
     }
     if (rows->count)
@@ -141,6 +143,10 @@ void cairn_rows_finish(const struct cairn_tally *tally, const struct cairn_rows_
               : options->sort == CAIRN_SORT_TOTAL ? by_total
                                                   : by_self);
     judge(rows, draws);
+    if (!tally->counted) { /* there is no sampling error to drown in */
+        rows->rankable = rows->base.value_ns > 0;
+        rows->samples_wanted = 0;
+    }
 }
 
 void cairn_rows_release(struct cairn_rows *rows)

@@ -490,6 +490,13 @@ static int make_thread_cells(struct pass *pass)
     return 0;
 }
 
+static bool is_uncounted(const struct cairn_model *model)
+{
+    struct cairn_span told = cairn_model_env(model, "import.samples");
+
+    return told.size_bytes == 7 && memcmp(told.data, "unknown", 7) == 0;
+}
+
 static int make(struct pass *pass, struct cairn_err *err)
 {
     const struct cairn_thread *threads;
@@ -518,6 +525,7 @@ static int make(struct pass *pass, struct cairn_err *err)
     if (make_cells(pass) < 0 || make_thread_cells(pass) < 0)
         return fail(err, -CAIRN_ENOMEM);
     judge_metric(pass->tally);
+    pass->tally->counted = !is_uncounted(pass->model);
     return 0;
 }
 

@@ -68,6 +68,10 @@ struct cairn_tally {
      * not move together this is too few rather than too many. */
     double draws[2][2];
 
+    /* False: it was imported from a file that does not tell how many samples its sums are made of.
+     * Then shares have no interval, and `ticks` of weights are no samples. */
+    bool counted;
+
     /* For every metric but wall: when the values of cells and thread_cells came. */
     struct cairn_strips strips, thread_strips;
 

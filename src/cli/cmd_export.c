@@ -94,6 +94,12 @@ static int export_model(const struct cairn_model *model, const struct cairn_sett
     CAIRN_TRY(cairn_show_filter(settings, &filter, err));
     filter.threads_joined = !exporter->threads && !options.threads;
     CAIRN_TRY(cairn_tally_make(model, &filter, &tally, err));
+    if (options.samples && !tally.counted) {
+        cairn_tally_release(&tally);
+        cairn_err_set(err, -CAIRN_EUSAGE, 0, "export", "there are no numbers of samples to export");
+        cairn_err_add(err, "The file that was read does not count them: leave out --unit samples.");
+        return -CAIRN_EUSAGE;
+    }
     cairn_outlet_init(&outlet, output->fd, output->name);
     code = cairn_export(exporter, &tally, &options, &outlet, err);
     code = cairn_outlet_finish(&outlet, code, err);
@@ -133,7 +139,8 @@ int cairn_cmd_export(struct cairn_call *call)
     if (code == 0)
         code = open_output(call, &output, &err);
     if (code == 0)
-        code = cairn_show_load(&call->words, &line.progress, &model, &path, &err);
+        code =
+            cairn_show_load(&call->words, settings->each_ns, &line.progress, &model, &path, &err);
     if (code == 0)
         code = export_model(model, settings, exporter, &output, &lost, &read, &err);
     cairn_progress_line_end(&line);

@@ -77,7 +77,8 @@ int cairn_cmd_html(struct cairn_call *call)
     cairn_progress_line_begin(&line);
     code = check(settings, &err);
     if (code == 0)
-        code = cairn_show_load(&call->words, &line.progress, &model, &path, &err);
+        code = cairn_show_load(&call->words, call->settings.each_ns, &line.progress, &model, &path,
+                               &err);
     /* Only now: a page that is there outlives a recording that cannot be read. */
     if (code == 0)
         code = cairn_output_open(name, settings->force, &output, &err);

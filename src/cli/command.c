@@ -136,6 +136,22 @@ const struct cairn_command cairn_commands[] = {
                 "cairn diff --metric cpu --tolerance 10 before.cairn after.cairn\n"
                 "cairn diff --markdown before.cairn after.cairn\n"
                 "cairn diff --json before.cairn after.cairn"},
+    {.name = "import",
+     .bit = CAIRN_FOR_IMPORT,
+     .run = cairn_cmd_import,
+     .synopsis = "-o OUT FILE",
+     .brief = "a profile of another tool as a recording",
+     .min_words = 1,
+     .max_words = 1,
+     .detail =
+         "What FILE is, is told by its content: collapsed stacks, pprof, speedscope, what "
+         "cProfile writes, callgrind, gperftools' CPU profiles, V8's .cpuprofile; each may be "
+         "gzip. Reading commands take such files as they are; a "
+         "recording is smaller and opens faster. What a file does not tell is not made up: "
+         "the report says under quality whether there are times, numbers of samples and "
+         "stacks, or what was inferred.",
+     .example = "cairn export -f collapsed -o stacks.txt\n"
+                "cairn import --each 10ms -o other.cairn stacks.txt"},
     {.name = "merge",
      .bit = CAIRN_FOR_MERGE,
      .run = cairn_cmd_merge,

@@ -50,6 +50,7 @@ int cairn_cmd_report(struct cairn_call *call);
 int cairn_cmd_html(struct cairn_call *call);
 int cairn_cmd_export(struct cairn_call *call);
 int cairn_cmd_diff(struct cairn_call *call);
+int cairn_cmd_import(struct cairn_call *call);
 int cairn_cmd_merge(struct cairn_call *call);
 int cairn_cmd_pstats(struct cairn_call *call);
 int cairn_cmd_help(struct cairn_call *call);

@@ -49,6 +49,7 @@ enum { /* bits of cairn_option.commands */
        CAIRN_FOR_HTML = 4096,
        CAIRN_FOR_CPROFILE = 8192,
        CAIRN_FOR_TRACE = 16384,
+       CAIRN_FOR_IMPORT = 32768,
 };
 
 enum { /* bits of cairn_option.sources: where it may be set beside the command line */
@@ -79,6 +80,7 @@ struct cairn_settings { /* plain values; what they mean is for the commands */
     uint64_t normalize, base, tolerance; /* enum cairn_diff_scale; 1: after; percent */
     bool source, redact;
     bool exact;
+    uint64_t each_ns; /* 0: not given */
 };
 
 struct cairn_option {

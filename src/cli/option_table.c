@@ -17,7 +17,7 @@
     (CAIRN_FOR_REPORT | CAIRN_FOR_HTML | CAIRN_FOR_EXPORT | CAIRN_FOR_DIFF | CAIRN_FOR_PSTATS)
 #define FOR_ALL                                                                                    \
     (FOR_RECORD | FOR_READ | CAIRN_FOR_DUMP | CAIRN_FOR_HELP | CAIRN_FOR_COMPLETIONS |             \
-     CAIRN_FOR_MAN | CAIRN_FOR_DOCTOR | CAIRN_FOR_MERGE | CAIRN_FOR_CPROFILE)
+     CAIRN_FOR_MAN | CAIRN_FOR_DOCTOR | CAIRN_FOR_MERGE | CAIRN_FOR_CPROFILE | CAIRN_FOR_IMPORT)
 #define FROM_BOTH (CAIRN_FROM_ENV | CAIRN_FROM_PROJECT)
 #define FIELD(name) offsetof(struct cairn_settings, name)
 
@@ -131,7 +131,8 @@ const struct cairn_option cairn_options[] = {
      .letter = 'o',
      .kind = CAIRN_VALUE_FILE,
      .group = CAIRN_GROUP_RECORD,
-     .commands = FOR_RECORD | CAIRN_FOR_HTML | CAIRN_FOR_EXPORT | CAIRN_FOR_MERGE,
+     .commands =
+         FOR_RECORD | CAIRN_FOR_HTML | CAIRN_FOR_EXPORT | CAIRN_FOR_MERGE | CAIRN_FOR_IMPORT,
      .value = "FILE",
      .offset = FIELD(output),
      .brief = "write to FILE",
@@ -142,7 +143,8 @@ const struct cairn_option cairn_options[] = {
     {.name = "force",
      .kind = CAIRN_VALUE_FLAG,
      .group = CAIRN_GROUP_RECORD,
-     .commands = FOR_RECORD | CAIRN_FOR_HTML | CAIRN_FOR_EXPORT | CAIRN_FOR_MERGE,
+     .commands =
+         FOR_RECORD | CAIRN_FOR_HTML | CAIRN_FOR_EXPORT | CAIRN_FOR_MERGE | CAIRN_FOR_IMPORT,
      .offset = FIELD(force),
      .brief = "write over a file that exists",
      .detail = "Without it no file that exists is ever written over."},
@@ -511,6 +513,20 @@ const struct cairn_option cairn_options[] = {
      .offset = FIELD(to_ns),
      .brief = "up to this moment of the recording",
      .detail = "Counted from the start of the recording."},
+
+    {.name = "each",
+     .kind = CAIRN_VALUE_TIME,
+     .group = CAIRN_GROUP_FILTER,
+     .commands =
+         CAIRN_FOR_REPORT | CAIRN_FOR_HTML | CAIRN_FOR_EXPORT | CAIRN_FOR_DIFF | CAIRN_FOR_IMPORT,
+     .value = "TIME",
+     .min = 1,
+     .max = 3600 * NS_PER_S,
+     .range = "1ns to 1h",
+     .offset = FIELD(each_ns),
+     .brief = "what one sample stands for in files that only count: 10ms",
+     .detail = "Collapsed stacks do not say how often they were sampled. Without it a count is "
+               "shown as a microsecond, and no interval is given."},
 
     {.name = "help",
      .letter = 'h',

@@ -2,17 +2,19 @@
 
 #include <string.h>
 
+#include "guests.h"
 #include "place.h"
 #include "report_json.h"
 #include "report_text.h"
 #include "terminal.h"
 
-int cairn_show_load(const struct cairn_words *words, struct cairn_progress *progress,
-                    struct cairn_model **ret_model, struct cairn_buf *ret_path,
-                    struct cairn_err *err)
+int cairn_show_load(const struct cairn_words *words, uint64_t each_ns,
+                    struct cairn_progress *progress, struct cairn_model **ret_model,
+                    struct cairn_buf *ret_path, struct cairn_err *err)
 {
     const char *newest, *const *paths = (const char *const *)words->items;
     size_t count = words->count;
+    struct cairn_guests guests;
     int code;
 
     if (count == 0) {
@@ -21,7 +23,10 @@ int cairn_show_load(const struct cairn_words *words, struct cairn_progress *prog
         paths = &newest;
         count = 1;
     }
-    code = cairn_model_load_told(paths, count, progress, ret_model, err);
+    code = cairn_guests_open(paths, count, each_ns, &guests, err);
+    if (code == 0)
+        code = cairn_model_load_told(guests.paths.items, count, progress, ret_model, err);
+    cairn_guests_release(&guests);
     if (code < 0 && count == 1 && strstr(err->text, paths[0]) == NULL)
         cairn_err_add(err, "The file is %.300s.", paths[0]);
     return code;

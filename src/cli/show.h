@@ -8,11 +8,12 @@
 #include "model.h"
 #include "output.h"
 
-/* Loads the recordings that the words name, or else the newest one here, whose path `ret_path`
- * (initialised by the caller) gets then. `progress` as for cairn_model_load_told(). */
-int cairn_show_load(const struct cairn_words *words, struct cairn_progress *progress,
-                    struct cairn_model **ret_model, struct cairn_buf *ret_path,
-                    struct cairn_err *err);
+/* Loads the recordings that the words name, files of other tools among them (guests.h), or else the
+ * newest one here, whose path `ret_path` (initialised by the caller) gets then. `progress` as for
+ * cairn_model_load_told(). */
+int cairn_show_load(const struct cairn_words *words, uint64_t each_ns,
+                    struct cairn_progress *progress, struct cairn_model **ret_model,
+                    struct cairn_buf *ret_path, struct cairn_err *err);
 
 /* The options that every reading command shares; -CAIRN_EUSAGE when --to is not behind --from. */
 int cairn_show_filter(const struct cairn_settings *settings, struct cairn_filter *ret_filter,

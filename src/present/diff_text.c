@@ -207,7 +207,10 @@ static void put_outcome(struct pen *pen)
     cairn_diff_put_noise(&pen->text, pen->show);
     put_prose(pen, "noise");
     cairn_buf_add_str(&pen->text, cairn_diff_outcome(diff));
-    if (!diff->enough)
+    if (!pen->show->before->counted || !pen->show->after->counted)
+        cairn_buf_add_str(&pen->text, ": a file of another tool does not tell how many samples it "
+                                      "is made of.");
+    else if (!diff->enough)
         cairn_buf_printf(&pen->text,
                          ": %s has %llu samples, about %llu would do. Record for longer, or at a "
                          "higher rate.",

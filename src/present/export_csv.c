@@ -1,6 +1,7 @@
 /* Rows of the report's table as comma-separated values, RFC 4180: a spreadsheet opens it. A text
  * that a spreadsheet would take for a formula gets an apostrophe in front. */
 #include <inttypes.h>
+#include <math.h>
 
 #include "escape.h"
 #include "exporters.h"
@@ -31,7 +32,10 @@ static void put_row(struct cairn_buf *out, const struct cairn_row *row)
     put_seconds(out, row->self.value_ns);
     put_seconds(out, row->total.value_ns);
     for (size_t i = 0; i < sizeof(shares) / sizeof(shares[0]); i++)
-        cairn_buf_printf(out, "%.9g,", shares[i]);
+        if (isnan(shares[i])) /* not known: see tally.h */
+            cairn_buf_u8(out, ',');
+        else
+            cairn_buf_printf(out, "%.9g,", shares[i]);
     cairn_buf_printf(out, "%" PRIu64 ",%" PRIu64 ",%.9g\r\n", row->self.ticks, row->total.ticks,
                      row->bound);
 }

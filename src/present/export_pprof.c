@@ -197,7 +197,8 @@ static int put_states(struct pprof *p, const struct cairn_cell *cell, Pprof__Lab
         until = seen_ns == sum_ns
                     ? cell->weight.ticks
                     : (uint64_t)((unsigned __int128)cell->weight.ticks * seen_ns / sum_ns);
-        values[0] = (int64_t)(until - seen_ticks);
+        if (p->tally->counted)
+            values[0] = (int64_t)(until - seen_ticks);
         seen_ticks = until;
         if (state == CAIRN_STATE_RUNNING)
             values[2] = (int64_t)ns;

@@ -96,6 +96,11 @@ static void gather_environment(const struct cairn_tally *tally, struct cairn_fac
     facts->interval_ns = cairn_facts_number(model, "sampler.interval_ns");
     if (facts->interval_ns == CAIRN_FACT_NONE)
         facts->interval_ns = 0;
+    facts->guest = cairn_model_env(model, "import.format");
+    facts->values = cairn_model_env(model, "import.values");
+    facts->lost = cairn_model_env(model, "import.lost");
+    facts->inferred = equals(cairn_model_env(model, "import.stacks"), "inferred");
+    facts->timeless = equals(cairn_model_env(model, "import.times"), "none");
 }
 
 struct gathering {

@@ -19,6 +19,12 @@ struct cairn_facts {
     struct cairn_span command, program, children; /* program: "nn.py", a part of the command */
     uint64_t interval_ns;                         /* mean between ticks; 0: none or not recorded */
 
+    struct cairn_span guest;  /* what it was imported from: "pprof"; empty: Cairn recorded it */
+    struct cairn_span values; /* of a guest: what the file calls its numbers */
+    struct cairn_span lost;   /* of a guest: what the file holds and the recording does not */
+    bool inferred;            /* the file knows who called whom, and no stacks */
+    bool timeless;            /* the file does not say when anything was */
+
     struct cairn_weight busy, busy_phase[CAIRN_PHASE_COUNT];
     uint64_t program_state_ns[CAIRN_STATE_COUNT]; /* of the program phase, busy */
     uint64_t program_state_sum_ns;

@@ -62,7 +62,7 @@ static void add_program(struct cairn_buf *out, const struct cairn_facts *facts, 
     }
 }
 
-/* "92 % running, 8 % blocked": what is worth a word. */
+/* ", 92 % running, 8 % blocked": what is worth a word, and known. */
 static void add_states(struct cairn_buf *out, const struct cairn_facts *facts)
 {
     static const struct {
@@ -76,17 +76,15 @@ static void add_states(struct cairn_buf *out, const struct cairn_facts *facts)
         {CAIRN_STATE_STOPPED, "stopped"},
     };
     uint64_t sum_ns = facts->program_state_sum_ns;
-    const char *gap = "";
 
     for (size_t i = 0; i < sizeof(told) / sizeof(told[0]); i++) {
         uint64_t ns = facts->program_state_ns[told[i].state];
 
         if (ns < sum_ns / 20)
             continue;
-        cairn_buf_add_str(out, gap);
+        cairn_buf_add_str(out, ", ");
         cairn_report_share(out, ns, sum_ns);
         cairn_buf_printf(out, " %s", told[i].words);
-        gap = ", ";
     }
 }
 
@@ -134,10 +132,8 @@ static void add_where(struct cairn_buf *out, struct cairn_report *report)
     cairn_text_time(out, program_ns);
     if (facts->thread_count > 1)
         cairn_buf_add_str(out, " of thread time");
-    if (program_ns > 0) {
-        cairn_buf_add_str(out, ", ");
+    if (program_ns > 0)
         add_states(out, facts);
-    }
     if (report->top && program_ns > 0) {
         cairn_buf_add_str(out, "; ");
         cairn_report_share(out, report->top->self.value_ns, report->top_base_ns);
@@ -169,12 +165,25 @@ static void add_metric(struct cairn_buf *out, struct cairn_report *report)
     cairn_buf_u8(out, '.');
 }
 
+/* Nobody takes for a fact what Cairn did not see itself. */
+static void add_guest(struct cairn_buf *out, const struct cairn_facts *facts)
+{
+    if (facts->guest.size_bytes == 0)
+        return;
+    cairn_buf_add_str(out, "From a file of another tool (");
+    add_name(out, facts->guest);
+    cairn_buf_add_str(out, facts->inferred
+                               ? "), which knows who called whom: stacks and totals are inferred. "
+                               : "). ");
+}
+
 void cairn_report_head(struct cairn_report *report)
 {
     const struct cairn_facts *facts = &report->facts;
     struct cairn_buf text;
 
     cairn_buf_init(&text, TEXT_MAX_BYTES);
+    add_guest(&text, facts);
     cairn_text_time(&text, facts->wall_ns);
     cairn_buf_add_str(&text, facts->attached ? " observed" : " wall");
     add_end(&text, facts);
@@ -305,7 +314,8 @@ static void put_states(struct cairn_report *report)
 
     for (int state = 0; state < CAIRN_STATE_COUNT; state++)
         sum_ns += state_ns[state];
-    if (sum_ns == 0)
+    if (sum_ns == 0 ||
+        (report->facts.guest.size_bytes > 0 && state_ns[CAIRN_STATE_UNKNOWN] == sum_ns))
         return;
     cairn_buf_init(&text, TEXT_MAX_BYTES);
     add_legend(&text, state_ns, sum_ns);

@@ -89,15 +89,17 @@ static void put_counted(struct cairn_json *json, const struct cairn_model *model
     cairn_json_put_bool(json, "cut_short", cairn_model_counter(model, "exact_cut_short") > 0);
 }
 
-static void put_quality(struct cairn_json *json, const struct cairn_model *model)
+static void put_quality(struct cairn_json *json, const struct cairn_tally *tally,
+                        const struct cairn_facts *facts)
 {
+    const struct cairn_model *model = tally->model;
     const struct cairn_quality *quality = cairn_model_quality(model);
     struct cairn_span layout = cairn_facts_layout(model);
 
     cairn_json_key(json, cairn_span_of("quality"));
     cairn_json_object(json);
     cairn_json_put_u64(json, "ticks", quality->ticks);
-    cairn_json_put_u64(json, "samples", quality->samples);
+    put_known(json, "samples", tally->counted ? quality->samples : CAIRN_FACT_NONE);
     cairn_json_put_u64(json, "torn", quality->torn);
     cairn_json_put_u64(json, "truncated", quality->truncated);
     cairn_json_put_u64(json, "unreadable", quality->unreadable);
@@ -122,6 +124,11 @@ static void put_quality(struct cairn_json *json, const struct cairn_model *model
         cairn_json_put_null(json, "layout");
     cairn_json_put_bool(json, "ended", quality->ended);
     put_counted(json, model);
+    if (facts->guest.size_bytes > 0)
+        cairn_json_put_text(json, "imported", facts->guest);
+    else
+        cairn_json_put_null(json, "imported");
+    cairn_json_put_str(json, "stacks", facts->inferred ? "inferred" : "recorded");
     cairn_json_close(json);
 }
 
@@ -442,7 +449,7 @@ int cairn_report_json(const struct cairn_tally *tally, const struct cairn_report
     cairn_json_object(&json);
     cairn_json_put_u64(&json, "schema", CAIRN_JSON_SCHEMA);
     put_recording(&json, tally, &facts, options);
-    put_quality(&json, tally->model);
+    put_quality(&json, tally, &facts);
     put_sums(&json, tally, &facts);
     CAIRN_TRY(put_roles(&json, tally, options, err));
     put_waits(&json, tally);

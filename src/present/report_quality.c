@@ -125,12 +125,60 @@ static void put_precision(struct cairn_report *report)
     cairn_page_drop(&report->page, &text);
 }
 
+static void put_guest_line(struct cairn_page *page, const char *what, struct cairn_span text)
+{
+    struct cairn_buf line;
+
+    cairn_buf_init(&line, TEXT_MAX_BYTES);
+    cairn_buf_add_str(&line, what);
+    cairn_escape_terminal(&line, text);
+    cairn_page_prose(page, CAIRN_PAGE_INDENT, cairn_buf_span(&line));
+    cairn_page_drop(page, &line);
+}
+
+/* What a file of another tool tells, and what it does not. */
+static void put_guest(struct cairn_report *report, const struct cairn_quality *quality)
+{
+    const struct cairn_facts *facts = &report->facts;
+    const struct cairn_span nothing = {NULL, 0};
+    struct cairn_page *page = &report->page;
+
+    if (report->tally->counted) {
+        put_count(page, quality->samples, quality->samples == 1 ? "sample" : "samples");
+        put_count(page, quality->torn, "torn");
+        put_count(page, quality->truncated, "truncated");
+        put_losses(page, quality);
+        put_precision(report);
+    } else {
+        cairn_page_item(
+            page, ", ",
+            cairn_span_of("samples: n/a, the file does not count them; so no intervals"));
+        put_losses(page, quality);
+    }
+    cairn_page_end(page);
+    put_guest_line(page, "its numbers: ", facts->values);
+    if (facts->inferred)
+        put_guest_line(page,
+                       "inferred: stacks, and with them totals, callers of callers and the flame "
+                       "graph; known: each function's own time, and its direct callers",
+                       nothing);
+    if (facts->timeless)
+        put_guest_line(page, "times: n/a, the file does not say when; its stacks lie in a row",
+                       nothing);
+    if (facts->lost.size_bytes > 0)
+        put_guest_line(page, "left out: ", facts->lost);
+}
+
 void cairn_report_quality(struct cairn_report *report)
 {
     const struct cairn_quality *quality = cairn_model_quality(report->tally->model);
     struct cairn_page *page = &report->page;
 
     cairn_page_label(page, "quality");
+    if (report->facts.guest.size_bytes > 0) {
+        put_guest(report, quality);
+        return;
+    }
     put_count(page, quality->samples, quality->samples == 1 ? "sample" : "samples");
     put_count(page, quality->torn, "torn");
     put_count(page, quality->truncated, "truncated");

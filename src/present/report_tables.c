@@ -51,7 +51,8 @@ static size_t choose_rows(const struct cairn_report *report, const struct cairn_
     return count;
 }
 
-/* "38 ±7", "3.1 ±0.4": no more digits than the error leaves any meaning. */
+/* "38 ±7", "3.1 ±0.4": no more digits than the error leaves any meaning; "38" where none is known.
+ */
 static void put_share(struct cairn_page *page, double share, double low, double high)
 {
     unsigned start = page->column;
@@ -59,11 +60,14 @@ static void put_share(struct cairn_page *page, double share, double low, double 
     int decimals = error < 0.95;
     char number[32];
 
+    if (isnan(low))
+        decimals = share < 0.0995;
     snprintf(number, sizeof(number), "%.*f", decimals, 100 * share);
     cairn_page_to(page, start + 5 - (unsigned)strlen(number));
     cairn_page_str(page, number);
     cairn_page_style(page, CAIRN_STYLE_FAINT);
-    cairn_page_printf(page, " \xc2\xb1%.*f", decimals, error);
+    if (!isnan(low))
+        cairn_page_printf(page, " \xc2\xb1%.*f", decimals, error);
     cairn_page_style(page, CAIRN_STYLE_PLAIN);
     cairn_page_to(page, start + SHARE_COLUMNS);
 }

@@ -1,0 +1,63 @@
+/* cmd_import.c: `cairn import FILE -o OUT` */
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "command.h"
+#include "import.h"
+#include "io.h"
+#include "say.h"
+
+static int open_file(const char *path, int *ret_fd, struct cairn_err *err)
+{
+    struct stat info;
+    int fd = cairn_io_open(path, O_RDONLY | O_NOCTTY | O_NONBLOCK, 0);
+
+    if (fd < 0)
+        return cairn_err_set(err, cairn_err_from_errno(fd), -fd, "import", "%.300s cannot be read",
+                             path);
+    if (fstat(fd, &info) == 0 && S_ISREG(info.st_mode)) {
+        *ret_fd = fd;
+        return 0;
+    }
+    cairn_io_close(&fd);
+    cairn_err_set(err, -CAIRN_EFOREIGN, 0, "import", "%.300s is no regular file", path);
+    cairn_err_add(err, "It is read more than once: save what comes out of a pipe first.");
+    return -CAIRN_EFOREIGN;
+}
+
+static int import(const struct cairn_call *call, int file, struct cairn_err *err)
+{
+    const struct cairn_settings *settings = &call->settings;
+    struct cairn_sink_options output = {.path = settings->output, .force = settings->force};
+    struct cairn_import_options options = {.interval_ns = settings->each_ns};
+    struct cairn_sink *sink;
+    int code;
+
+    CAIRN_TRY(cairn_sink_open(&output, &sink, err));
+    code = cairn_import(file, call->words.items[0], &options, sink, err);
+    if (code == 0)
+        return cairn_sink_close(sink, err);
+    if (cairn_sink_made(sink))
+        unlink(settings->output);
+    cairn_sink_close(sink, NULL);
+    return code;
+}
+
+int cairn_cmd_import(struct cairn_call *call)
+{
+    struct cairn_err err = {0};
+    int file, code;
+
+    if (call->settings.output == NULL) {
+        cairn_err_set(&err, -CAIRN_EUSAGE, 0, "import", "`cairn import` needs a name: -o OUT");
+        cairn_err_add(&err, "Reading commands take FILE as it is: cairn report FILE.");
+        return cairn_say_err(&err);
+    }
+    code = open_file(call->words.items[0], &file, &err);
+    if (code == 0) {
+        code = import(call, file, &err);
+        cairn_io_close(&file);
+    }
+    return code < 0 ? cairn_say_err(&err) : 0;
+}

@@ -1,0 +1,28 @@
+/* formats.h: the readers of foreign formats, one file each. For the door (import.h) and tests.
+ *
+ * Each reads all of `feed`, from its start, into `guest`. 0, or a negative code: -CAIRN_EDAMAGED
+ * and -CAIRN_ELIMIT as the file is to blame, with `err` filled where there is more to say than
+ * that and where.
+ */
+#ifndef CAIRN_FORMATS_H
+#define CAIRN_FORMATS_H
+
+#include "feed.h"
+#include "guest.h"
+
+int cairn_in_collapsed(struct cairn_feed *feed, struct cairn_guest *guest, struct cairn_err *err);
+int cairn_in_pprof(struct cairn_feed *feed, struct cairn_guest *guest, struct cairn_err *err);
+int cairn_in_speedscope(struct cairn_feed *feed, struct cairn_guest *guest, struct cairn_err *err);
+int cairn_in_prof(struct cairn_feed *feed, struct cairn_guest *guest, struct cairn_err *err);
+int cairn_in_callgrind(struct cairn_feed *feed, struct cairn_guest *guest, struct cairn_err *err);
+int cairn_in_gperftools(struct cairn_feed *feed, struct cairn_guest *guest, struct cairn_err *err);
+int cairn_in_cpuprofile(struct cairn_feed *feed, struct cairn_guest *guest, struct cairn_err *err);
+
+/* Shared by those whose frames are texts: "name (file:line)", or "file.py:name:line" as
+ * profiling.sampling and Austin write it. The parts are borrowed from `text`. */
+struct cairn_guest_frame cairn_frame_of_text(struct cairn_span text);
+
+/* Digits alone, below 2^63; false otherwise. */
+bool cairn_whole_of_text(struct cairn_span text, uint64_t *ret_whole);
+
+#endif

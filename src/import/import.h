@@ -1,0 +1,30 @@
+/* import.h: the one door for files of other tools: tells by their content what they are, and writes
+ * what they say as a recording.
+ *
+ * Foreign bytes are bounded in everything: nothing in them is executed, no size is believed.
+ * Threads: one at a time.
+ */
+#ifndef CAIRN_IMPORT_H
+#define CAIRN_IMPORT_H
+
+#include "err.h"
+#include "feed.h"
+#include "sink.h"
+
+struct cairn_import_options {
+    /* Of formats that only count: how far one sample lies from the next. 0: not known. */
+    uint64_t interval_ns;
+};
+
+/* Reads all of a descriptor, a regular file, into a recording that is appended to `sink`.
+ * -CAIRN_EFOREIGN: it is nothing that is known; -CAIRN_EDAMAGED, -CAIRN_EFOREIGN (too large) and
+ * others with `err` filled, which names `path`. */
+int cairn_import(int fd, const char *path, const struct cairn_import_options *options,
+                 struct cairn_sink *sink, struct cairn_err *err);
+
+/* The same from a feed that was opened. */
+int cairn_import_feed(struct cairn_feed *feed, const char *path,
+                      const struct cairn_import_options *options, struct cairn_sink *sink,
+                      struct cairn_err *err);
+
+#endif

@@ -1,0 +1,295 @@
+/* in_callgrind.c: valgrind's callgrind.out: the cost of functions, and what calls between them
+ * cost; no stacks. The first event is taken. Names stand once, behind a number, and then as the
+ * number. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "formats.h"
+#include "inferred.h"
+#include "intern.h"
+#include "jsonin.h"
+
+#define NAMES_MAX_BYTES ((size_t)64 << 20)
+#define FUNCTIONS_MAX ((size_t)1 << 20)
+#define CALLS_MAX ((size_t)1 << 21)
+
+enum space { FILES, FUNCTIONS, SPACES }; /* numbers of files and of functions are apart */
+
+struct callgrind {
+    struct cairn_guest *guest;
+    struct cairn_intern names;
+    struct cairn_map numbers[SPACES];        /* of the file to names */
+    struct cairn_map functions_of, calls_of; /* {file, name}, {caller, callee} */
+    CAIRN_VEC(struct cairn_inferred_function) functions;
+    CAIRN_VEC(struct cairn_inferred_call) calls;
+    uint32_t file, place;              /* names: of the function's file; of where it stands */
+    uint32_t callee_file, callee_name; /* of the next call */
+    uint32_t function;                 /* UINT32_MAX: none yet */
+    unsigned positions;
+    bool is_call; /* the next line is what a call cost */
+    char event[64];
+};
+
+static bool skip_head(struct cairn_span *line, const char *head)
+{
+    size_t size_bytes = strlen(head);
+
+    if (line->size_bytes < size_bytes || memcmp(line->data, head, size_bytes) != 0)
+        return false;
+    line->data += size_bytes;
+    line->size_bytes -= size_bytes;
+    return true;
+}
+
+static void skip_blanks(struct cairn_span *text)
+{
+    while (text->size_bytes > 0 && (text->data[0] == ' ' || text->data[0] == '\t')) {
+        text->data++;
+        text->size_bytes--;
+    }
+}
+
+/* "(12) name", "(12)" or "name". */
+static int read_name(struct callgrind *c, enum space space, struct cairn_span text,
+                     uint32_t *ret_name)
+{
+    uint64_t number, found;
+    const uint8_t *close;
+    struct cairn_span digits;
+
+    skip_blanks(&text);
+    close = text.size_bytes ? memchr(text.data, ')', text.size_bytes) : NULL;
+    if (!close || text.data[0] != '(')
+        return cairn_intern_add(&c->names, text, ret_name);
+    digits = (struct cairn_span){text.data + 1, (size_t)(close - text.data - 1)};
+    if (!cairn_whole_of_text(digits, &number))
+        return cairn_intern_add(&c->names, text, ret_name);
+    text.size_bytes -= (size_t)(close + 1 - text.data);
+    text.data = close + 1;
+    skip_blanks(&text);
+    if (text.size_bytes == 0) {
+        if (!cairn_map_get(&c->numbers[space], number, 0, &found))
+            return -CAIRN_EDAMAGED;
+        *ret_name = (uint32_t)found;
+        return 0;
+    }
+    CAIRN_TRY(cairn_intern_add(&c->names, text, ret_name));
+    return cairn_map_put(&c->numbers[space], number, 0, *ret_name);
+}
+
+static int function_of(struct callgrind *c, uint32_t file, uint32_t name, uint32_t *ret_function)
+{
+    uint64_t found = c->functions.count;
+    struct cairn_inferred_function *function;
+
+    if (!cairn_map_get(&c->functions_of, file, name, &found)) {
+        CAIRN_TRY(cairn_vec_reserve(&c->functions, c->functions.count + 1, FUNCTIONS_MAX));
+        CAIRN_TRY(cairn_map_put(&c->functions_of, file, name, found));
+        function = &c->functions.items[c->functions.count++];
+        function->frame.name = cairn_intern_get(&c->names, name);
+        function->frame.file = cairn_intern_get(&c->names, file);
+        if (cairn_span_is(function->frame.file, "???") || cairn_span_is(function->frame.file, "~"))
+            function->frame.file = (struct cairn_span){NULL, 0};
+    }
+    *ret_function = (uint32_t)found;
+    return 0;
+}
+
+/* The next number of a line, in tens or sixteens; false when there is none. */
+static bool take_number(struct cairn_span *line, uint64_t *ret_number)
+{
+    uint64_t number = 0;
+    unsigned base = 10;
+    size_t digits = 0;
+
+    skip_blanks(line);
+    if (skip_head(line, "0x"))
+        base = 16;
+    for (; line->size_bytes > 0; line->data++, line->size_bytes--, digits++) {
+        uint8_t byte = line->data[0] | 0x20, digit;
+
+        digit = byte >= '0' && byte <= '9'   ? byte - '0'
+                : byte >= 'a' && byte <= 'f' ? byte - 'a' + 10
+                                             : 99;
+        if (digit >= base || number > CAIRN_GUEST_TIME_MAX_NS)
+            break;
+        number = number * base + digit;
+    }
+    *ret_number = number;
+    return digits > 0;
+}
+
+/* A position: a number, "+3", "-3" or "*", which is as before. */
+static bool skip_position(struct cairn_span *line)
+{
+    uint64_t number;
+
+    skip_blanks(line);
+    if (skip_head(line, "*"))
+        return true;
+    if (!skip_head(line, "+"))
+        skip_head(line, "-");
+    return take_number(line, &number);
+}
+
+static int add_call(struct callgrind *c, uint64_t cost)
+{
+    struct cairn_inferred_call *call;
+    uint32_t callee;
+    uint64_t at;
+
+    CAIRN_TRY(function_of(c, c->callee_file, c->callee_name, &callee));
+    c->callee_file = c->place; /* unless the next call says otherwise */
+    if (callee != c->function)
+        c->functions.items[c->function].total_ns += cost;
+    at = c->calls.count;
+    if (!cairn_map_get(&c->calls_of, c->function, callee, &at)) {
+        CAIRN_TRY(cairn_vec_reserve(&c->calls, c->calls.count + 1, CALLS_MAX));
+        CAIRN_TRY(cairn_map_put(&c->calls_of, c->function, callee, at));
+        c->calls.items[c->calls.count++] =
+            (struct cairn_inferred_call){.caller = c->function, .callee = callee};
+    }
+    call = &c->calls.items[at];
+    /* How much of the callee's own cost came this way is not told: as much as of the whole. What a
+     * function cost below itself is in the cost of the outermost call already. */
+    if (callee != c->function)
+        call->self += (double)cost;
+    call->total += (double)cost;
+    return 0;
+}
+
+static int read_cost(struct callgrind *c, struct cairn_span line)
+{
+    struct cairn_inferred_function *function;
+    uint64_t cost = 0;
+
+    for (unsigned i = 0; i < c->positions; i++)
+        if (!skip_position(&line))
+            return -CAIRN_EDAMAGED;
+    skip_blanks(&line);
+    if (c->function == UINT32_MAX || (line.size_bytes > 0 && !take_number(&line, &cost)))
+        return -CAIRN_EDAMAGED;
+    if (c->is_call) {
+        c->is_call = false;
+        return add_call(c, cost);
+    }
+    function = &c->functions.items[c->function];
+    if (function->self_ns > CAIRN_GUEST_TIME_MAX_NS)
+        return -CAIRN_EDAMAGED;
+    function->self_ns += cost;
+    function->total_ns += cost;
+    return 0;
+}
+
+static int read_events(struct callgrind *c, struct cairn_span line)
+{
+    size_t length = 0;
+
+    skip_blanks(&line);
+    while (length < line.size_bytes && line.data[length] > ' ' && length + 1 < sizeof(c->event))
+        length++;
+    memcpy(c->event, line.data, length);
+    c->event[length] = 0;
+    return length > 0 ? 0 : -CAIRN_EDAMAGED;
+}
+
+static int read_spec(struct callgrind *c, struct cairn_span line)
+{
+    uint32_t name;
+
+    if (skip_head(&line, "fn=")) {
+        CAIRN_TRY(read_name(c, FUNCTIONS, line, &name));
+        c->callee_file = c->place = c->file;
+        return function_of(c, c->file, name, &c->function);
+    }
+    if (skip_head(&line, "fl=")) {
+        CAIRN_TRY(read_name(c, FILES, line, &c->file));
+        c->callee_file = c->place = c->file;
+        return 0;
+    }
+    if (skip_head(&line, "fi=") || skip_head(&line, "fe=")) { /* of inlined code */
+        CAIRN_TRY(read_name(c, FILES, line, &c->place));
+        c->callee_file = c->place;
+        return 0;
+    }
+    if (skip_head(&line, "cfi=") || skip_head(&line, "cfl="))
+        return read_name(c, FILES, line, &c->callee_file);
+    if (skip_head(&line, "cfn="))
+        return read_name(c, FUNCTIONS, line, &c->callee_name);
+    if (skip_head(&line, "calls=")) {
+        c->is_call = true;
+        return c->function == UINT32_MAX ? -CAIRN_EDAMAGED : 0;
+    }
+    if (skip_head(&line, "events:"))
+        return read_events(c, line);
+    if (skip_head(&line, "positions:"))
+        c->positions = memmem(line.data, line.size_bytes, "instr", 5) &&
+                               memmem(line.data, line.size_bytes, "line", 4)
+                           ? 2
+                           : 1;
+    return 0; /* ob=, cob=, jump=, and what stands at the head */
+}
+
+static int read_line(struct callgrind *c, struct cairn_span line)
+{
+    if (line.size_bytes == 0 || line.data[0] == '#')
+        return 0;
+    if (memchr("0123456789+-*", line.data[0], 13))
+        return read_cost(c, line);
+    return read_spec(c, line);
+}
+
+static int give(struct callgrind *c)
+{
+    struct cairn_guest_thread all = {.name = {NULL, 0}};
+    uint32_t thread;
+
+    if (c->event[0] == 0)
+        return -CAIRN_EDAMAGED;
+    CAIRN_TRY(cairn_guest_thread(c->guest, &all, &thread));
+    CAIRN_TRY(cairn_inferred_give(c->guest, thread, c->functions.items, c->functions.count,
+                                  c->calls.items, c->calls.count));
+    CAIRN_TRY(cairn_guest_fact(c->guest, "import.stacks", "inferred"));
+    CAIRN_TRY(cairn_guest_fact(c->guest, "import.times", "none"));
+    CAIRN_TRY(cairn_guest_fact(c->guest, "import.lost", "lines, and events but the first"));
+    return cairn_guest_fact(c->guest, "import.values", "%s, each shown as 1 ns", c->event);
+}
+
+static int read_file(struct callgrind *c, struct cairn_feed *feed, struct cairn_err *err)
+{
+    struct cairn_span line;
+    uint64_t number = 0;
+    int code;
+
+    while ((code = cairn_feed_line(feed, &line)) == 0) {
+        number++;
+        code = read_line(c, line);
+        if (code == -CAIRN_EDAMAGED)
+            return cairn_err_set(err, code, 0, "import", "line %" PRIu64 " does not belong there",
+                                 number);
+        CAIRN_TRY(code);
+    }
+    return code == -CAIRN_EEND ? give(c) : code;
+}
+
+int cairn_in_callgrind(struct cairn_feed *feed, struct cairn_guest *guest, struct cairn_err *err)
+{
+    struct callgrind c = {.guest = guest, .function = UINT32_MAX, .positions = 1};
+    int code = cairn_intern_init(&c.names, NAMES_MAX_BYTES);
+
+    for (int i = 0; i < SPACES; i++)
+        cairn_map_init(&c.numbers[i], FUNCTIONS_MAX);
+    cairn_map_init(&c.functions_of, FUNCTIONS_MAX);
+    cairn_map_init(&c.calls_of, CALLS_MAX);
+    if (code == 0)
+        code = read_file(&c, feed, err);
+    for (int i = 0; i < SPACES; i++)
+        cairn_map_release(&c.numbers[i]);
+    cairn_map_release(&c.functions_of);
+    cairn_map_release(&c.calls_of);
+    cairn_vec_release(&c.functions);
+    cairn_vec_release(&c.calls);
+    cairn_intern_release(&c.names);
+    return code;
+}

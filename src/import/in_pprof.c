@@ -1,0 +1,574 @@
+/* in_pprof.c: pprof's profile.proto, unpacked. Messages refer to each other by numbers that may be
+ * any, and come in any order, so all of them are found before the first is used. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cursor.h"
+#include "formats.h"
+#include "jsonin.h"
+
+#define PROFILE_MAX_BYTES ((size_t)96 << 20)
+#define ITEMS_MAX ((size_t)1 << 22)
+#define TYPES_MAX 64
+#define US_NS 1000u
+
+enum wire { VARINT = 0, FIXED64 = 1, BYTES = 2, FIXED32 = 5 };
+
+struct field {
+    uint64_t number, value;
+    struct cairn_span bytes; /* of BYTES */
+    bool is_bytes;
+};
+
+struct value_type {
+    int64_t type, unit; /* texts */
+};
+
+struct location { /* its frames, callers first, in `frames`; made when it is first met */
+    struct cairn_span message;
+    uint32_t first_frame, frame_count;
+    bool made;
+};
+
+enum { SAMPLES, WALL, CPU, RUNQ, VALUE, ROLES }; /* what a column of values is used for */
+
+struct pprof {
+    struct cairn_guest *guest;
+    struct cairn_err *err;
+    CAIRN_VEC(struct cairn_span) strings;
+    CAIRN_VEC(struct cairn_span) functions, mappings; /* messages */
+    CAIRN_VEC(struct location) locations;
+    CAIRN_VEC(uint32_t) frames, path;
+    struct cairn_map function_of, mapping_of, location_of; /* id to index */
+    struct value_type types[TYPES_MAX], period_type;
+    size_t type_count;
+    int64_t default_type, period, duration_ns;
+    size_t column[ROLES];  /* SIZE_MAX: there is none */
+    uint64_t unit_ns;      /* of the column VALUE */
+    bool in_time;          /* its unit is one of time */
+    uint64_t other_labels; /* of samples, which have no place */
+    uint64_t owed_samples; /* given above what was counted, so far */
+};
+
+static int next_field(struct cairn_cursor *cur, struct field *field)
+{
+    uint64_t key;
+    uint32_t half;
+
+    CAIRN_TRY(cairn_cursor_uvarint(cur, &key));
+    *field = (struct field){.number = key >> 3};
+    switch (key & 7) {
+    case VARINT:
+        return cairn_cursor_uvarint(cur, &field->value);
+    case FIXED64:
+        return cairn_cursor_u64(cur, &field->value);
+    case FIXED32:
+        CAIRN_TRY(cairn_cursor_u32(cur, &half));
+        field->value = half;
+        return 0;
+    case BYTES:
+        field->is_bytes = true;
+        CAIRN_TRY(cairn_cursor_uvarint(cur, &field->value));
+        return cairn_cursor_take(cur, field->value, &field->bytes);
+    default:
+        return -CAIRN_EDAMAGED;
+    }
+}
+
+/* 1 while there is a field, 0 behind the last. */
+static int each_field(struct cairn_cursor *cur, struct field *field)
+{
+    int code;
+
+    if (cairn_cursor_left_bytes(cur) == 0)
+        return 0;
+    code = next_field(cur, field);
+    return code < 0 ? -CAIRN_EDAMAGED : 1;
+}
+
+/* The id of a message: field 1. */
+static int read_id(struct cairn_span message, uint64_t *ret_id)
+{
+    struct cairn_cursor cur;
+    struct field field;
+    int more;
+
+    *ret_id = 0;
+    cairn_cursor_init(&cur, message);
+    while ((more = each_field(&cur, &field)) > 0)
+        if (field.number == 1)
+            *ret_id = field.value;
+    return more;
+}
+
+static int read_type(struct cairn_span message, struct value_type *type)
+{
+    struct cairn_cursor cur;
+    struct field field;
+    int more;
+
+    *type = (struct value_type){0, 0};
+    cairn_cursor_init(&cur, message);
+    while ((more = each_field(&cur, &field)) > 0) {
+        if (field.number == 1)
+            type->type = (int64_t)field.value;
+        else if (field.number == 2)
+            type->unit = (int64_t)field.value;
+    }
+    return more;
+}
+
+static int keep_message(struct pprof *p, const struct field *field)
+{
+    uint64_t id, index;
+
+    CAIRN_TRY(read_id(field->bytes, &id));
+    if (field->number == 4) {
+        index = p->locations.count;
+        CAIRN_TRY(cairn_vec_reserve(&p->locations, index + 1, ITEMS_MAX));
+        p->locations.items[p->locations.count++] = (struct location){.message = field->bytes};
+        return cairn_map_put(&p->location_of, id, 0, index);
+    }
+    if (field->number == 5) {
+        index = p->functions.count;
+        CAIRN_TRY(cairn_vec_reserve(&p->functions, index + 1, ITEMS_MAX));
+        p->functions.items[p->functions.count++] = field->bytes;
+        return cairn_map_put(&p->function_of, id, 0, index);
+    }
+    index = p->mappings.count;
+    CAIRN_TRY(cairn_vec_reserve(&p->mappings, index + 1, ITEMS_MAX));
+    p->mappings.items[p->mappings.count++] = field->bytes;
+    return cairn_map_put(&p->mapping_of, id, 0, index);
+}
+
+static int keep_field(struct pprof *p, const struct field *field)
+{
+    if (field->is_bytes) {
+        switch (field->number) {
+        case 1:
+            if (p->type_count == TYPES_MAX)
+                return -CAIRN_EDAMAGED;
+            return read_type(field->bytes, &p->types[p->type_count++]);
+        case 3:
+        case 4:
+        case 5:
+            return keep_message(p, field);
+        case 6:
+            CAIRN_TRY(cairn_vec_reserve(&p->strings, p->strings.count + 1, ITEMS_MAX));
+            p->strings.items[p->strings.count++] = field->bytes;
+            return 0;
+        case 11:
+            return read_type(field->bytes, &p->period_type);
+        default:
+            return 0;
+        }
+    }
+    if (field->number == 10)
+        p->duration_ns = (int64_t)field->value;
+    else if (field->number == 12)
+        p->period = (int64_t)field->value;
+    else if (field->number == 14)
+        p->default_type = (int64_t)field->value;
+    else if (field->number >= 1 && field->number <= 6)
+        return -CAIRN_EDAMAGED; /* these are messages and texts */
+    return 0;
+}
+
+static struct cairn_span text_of(const struct pprof *p, int64_t index)
+{
+    if (index < 0 || (uint64_t)index >= p->strings.count)
+        return (struct cairn_span){NULL, 0};
+    return p->strings.items[index];
+}
+
+/* ns of one unit; 0: it is none of time. */
+static uint64_t time_unit(struct cairn_span unit)
+{
+    static const struct {
+        const char *name;
+        uint64_t ns;
+    } units[] = {
+        {"nanoseconds", 1},        {"ns", 1},       {"microseconds", 1000},  {"us", 1000},
+        {"milliseconds", 1000000}, {"ms", 1000000}, {"seconds", 1000000000}, {"s", 1000000000}};
+
+    for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
+        if (cairn_span_is(unit, units[i].name))
+            return units[i].ns;
+    return 0;
+}
+
+static bool is_type(const struct pprof *p, size_t i, const char *type, const char *unit)
+{
+    return cairn_span_is(text_of(p, p->types[i].type), type) &&
+           cairn_span_is(text_of(p, p->types[i].unit), unit);
+}
+
+/* Which column is the time, and which tell more about it. */
+static void choose_columns(struct pprof *p)
+{
+    struct cairn_span chosen = text_of(p, p->default_type);
+    struct cairn_span period_unit = text_of(p, p->period_type.unit);
+
+    for (size_t i = 0; i < ROLES; i++)
+        p->column[i] = SIZE_MAX;
+    for (size_t i = 0; i < p->type_count; i++) {
+        struct cairn_span type = text_of(p, p->types[i].type);
+
+        if (is_type(p, i, "samples", "count"))
+            p->column[SAMPLES] = i;
+        else if (is_type(p, i, "wall", "nanoseconds"))
+            p->column[WALL] = i;
+        else if (is_type(p, i, "cpu", "nanoseconds"))
+            p->column[CPU] = i;
+        else if (is_type(p, i, "runq", "nanoseconds"))
+            p->column[RUNQ] = i;
+        if (chosen.size_bytes > 0 && chosen.size_bytes == type.size_bytes &&
+            memcmp(chosen.data, type.data, type.size_bytes) == 0)
+            p->column[VALUE] = i;
+    }
+    if (p->column[VALUE] == SIZE_MAX)
+        p->column[VALUE] = p->type_count - 1;
+    if (p->column[WALL] != SIZE_MAX && p->column[CPU] != SIZE_MAX)
+        p->column[VALUE] = p->column[WALL]; /* its parts are there, too */
+    p->guest->with_states = p->column[CPU] != SIZE_MAX && (p->column[VALUE] == p->column[CPU] ||
+                                                           p->column[VALUE] == p->column[WALL]);
+    p->unit_ns = time_unit(text_of(p, p->types[p->column[VALUE]].unit));
+    if (p->unit_ns == 0 && p->column[VALUE] == p->column[SAMPLES] && p->period > 0) {
+        uint64_t unit_ns = time_unit(period_unit);
+
+        if (unit_ns > 0 && (uint64_t)p->period < CAIRN_GUEST_TIME_MAX_NS / unit_ns)
+            p->unit_ns = (uint64_t)p->period * unit_ns;
+    }
+    p->in_time = p->unit_ns > 0;
+    if (!p->in_time)
+        p->unit_ns = US_NS;
+    p->guest->counted = p->column[SAMPLES] != SIZE_MAX;
+}
+
+static struct cairn_span message_of(const struct cairn_map *map, const struct cairn_span *items,
+                                    uint64_t id)
+{
+    uint64_t index;
+
+    if (id == 0 || !cairn_map_get(map, id, 0, &index))
+        return (struct cairn_span){NULL, 0};
+    return items[index];
+}
+
+static int read_function(struct pprof *p, uint64_t id, struct cairn_guest_frame *frame)
+{
+    struct cairn_cursor cur;
+    struct field field;
+    int more;
+
+    cairn_cursor_init(&cur, message_of(&p->function_of, p->functions.items, id));
+    while ((more = each_field(&cur, &field)) > 0) {
+        if (field.number == 2)
+            frame->name = text_of(p, (int64_t)field.value);
+        else if (field.number == 3 && frame->name.size_bytes == 0)
+            frame->name = text_of(p, (int64_t)field.value);
+        else if (field.number == 4)
+            frame->file = text_of(p, (int64_t)field.value);
+        else if (field.number == 5 && field.value <= INT32_MAX)
+            frame->first_line = (uint32_t)field.value;
+    }
+    return more;
+}
+
+static int keep_frame(struct pprof *p, const struct cairn_guest_frame *frame)
+{
+    CAIRN_TRY(cairn_vec_reserve(&p->frames, p->frames.count + 1, ITEMS_MAX));
+    CAIRN_TRY(cairn_guest_frame(p->guest, frame, &p->frames.items[p->frames.count]));
+    p->frames.count++;
+    return 0;
+}
+
+static int keep_line(struct pprof *p, struct cairn_span message)
+{
+    struct cairn_guest_frame frame = {.line = 0};
+    struct cairn_cursor cur;
+    struct field field;
+    int more;
+
+    cairn_cursor_init(&cur, message);
+    while ((more = each_field(&cur, &field)) > 0) {
+        if (field.number == 1)
+            CAIRN_TRY(read_function(p, field.value, &frame));
+        else if (field.number == 2 && field.value <= INT32_MAX)
+            frame.line = (uint32_t)field.value;
+    }
+    CAIRN_TRY(more);
+    return keep_frame(p, &frame);
+}
+
+/* An address that nobody has put a name to. */
+static int keep_address(struct pprof *p, uint64_t mapping, uint64_t address)
+{
+    struct cairn_span file = {NULL, 0};
+    struct cairn_cursor cur;
+    struct field field;
+    char name[32];
+    int more;
+
+    cairn_cursor_init(&cur, message_of(&p->mapping_of, p->mappings.items, mapping));
+    while ((more = each_field(&cur, &field)) > 0)
+        if (field.number == 5)
+            file = text_of(p, (int64_t)field.value);
+    CAIRN_TRY(more);
+    snprintf(name, sizeof(name), "0x%" PRIx64, address);
+    return keep_frame(p, &(struct cairn_guest_frame){.name = {(const uint8_t *)name, strlen(name)},
+                                                     .file = file});
+}
+
+/* A location has a line for each function that was inlined there, the innermost first. */
+static int make_location(struct pprof *p, struct location *location)
+{
+    uint64_t mapping = 0, address = 0;
+    struct cairn_cursor cur;
+    struct field field;
+    int more;
+
+    location->first_frame = (uint32_t)p->frames.count;
+    cairn_cursor_init(&cur, location->message);
+    while ((more = each_field(&cur, &field)) > 0) {
+        if (field.number == 2)
+            mapping = field.value;
+        else if (field.number == 3)
+            address = field.value;
+        else if (field.number == 4 && field.is_bytes)
+            CAIRN_TRY(keep_line(p, field.bytes));
+    }
+    CAIRN_TRY(more);
+    if (p->frames.count == location->first_frame)
+        CAIRN_TRY(keep_address(p, mapping, address));
+    location->frame_count = (uint32_t)p->frames.count - location->first_frame;
+    location->made = true;
+    return 0;
+}
+
+/* The stack of the locations in `path`, which are leaf first. */
+static int make_stack(struct pprof *p, uint32_t *ret_stack)
+{
+    *ret_stack = 0;
+    for (size_t i = p->path.count; i-- > 0;) {
+        struct location *location = &p->locations.items[p->path.items[i]];
+
+        if (!location->made)
+            CAIRN_TRY(make_location(p, location));
+        for (uint32_t k = location->frame_count; k-- > 0;)
+            CAIRN_TRY(cairn_guest_stack(p->guest, *ret_stack,
+                                        p->frames.items[location->first_frame + k], ret_stack));
+    }
+    return 0;
+}
+
+struct sample {
+    int64_t values[TYPES_MAX];
+    size_t value_count;
+    struct cairn_guest_thread thread;
+    uint8_t state;
+};
+
+static int add_location(struct pprof *p, uint64_t id)
+{
+    uint64_t index;
+
+    if (!cairn_map_get(&p->location_of, id, 0, &index))
+        return -CAIRN_EDAMAGED;
+    CAIRN_TRY(cairn_vec_reserve(&p->path, p->path.count + 1, ITEMS_MAX));
+    p->path.items[p->path.count++] = (uint32_t)index;
+    return 0;
+}
+
+static int add_value(struct sample *sample, uint64_t value)
+{
+    if (sample->value_count == TYPES_MAX)
+        return -CAIRN_EDAMAGED;
+    sample->values[sample->value_count++] = (int64_t)value;
+    return 0;
+}
+
+/* One number, or many that are packed. */
+static int add_numbers(struct pprof *p, struct sample *sample, const struct field *field)
+{
+    struct cairn_cursor cur;
+    uint64_t number;
+
+    if (!field->is_bytes)
+        return field->number == 1 ? add_location(p, field->value) : add_value(sample, field->value);
+    cairn_cursor_init(&cur, field->bytes);
+    while (cairn_cursor_left_bytes(&cur) > 0) {
+        CAIRN_TRY(cairn_cursor_uvarint(&cur, &number));
+        CAIRN_TRY(field->number == 1 ? add_location(p, number) : add_value(sample, number));
+    }
+    return 0;
+}
+
+static uint8_t state_of(struct cairn_span text)
+{
+    if (cairn_span_is(text, "blocked"))
+        return CAIRN_SAMPLE_BLOCKED;
+    if (cairn_span_is(text, "stopped"))
+        return CAIRN_SAMPLE_STOPPED;
+    return cairn_span_is(text, "gil_wait") ? CAIRN_SAMPLE_GIL_WAIT : CAIRN_SAMPLE_UNKNOWN;
+}
+
+static int add_label(struct pprof *p, struct sample *sample, struct cairn_span message)
+{
+    struct cairn_span key = {NULL, 0}, text = {NULL, 0};
+    struct cairn_cursor cur;
+    struct field field;
+    uint64_t number = 0;
+    int more;
+
+    cairn_cursor_init(&cur, message);
+    while ((more = each_field(&cur, &field)) > 0) {
+        if (field.number == 1)
+            key = text_of(p, (int64_t)field.value);
+        else if (field.number == 2)
+            text = text_of(p, (int64_t)field.value);
+        else if (field.number == 3)
+            number = field.value;
+    }
+    CAIRN_TRY(more);
+    if (cairn_span_is(key, "thread"))
+        sample->thread.name = text;
+    else if (cairn_span_is(key, "process"))
+        sample->thread.process = text;
+    else if (cairn_span_is(key, "tid") || cairn_span_is(key, "thread_id"))
+        sample->thread.tid = number;
+    else if (cairn_span_is(key, "pid"))
+        sample->thread.pid = number;
+    else if (cairn_span_is(key, "state"))
+        sample->state = state_of(text);
+    else
+        p->other_labels++;
+    return 0;
+}
+
+static uint64_t value_of(const struct pprof *p, const struct sample *sample, int role)
+{
+    return p->column[role] == SIZE_MAX ? 0 : (uint64_t)sample->values[p->column[role]];
+}
+
+/* Time without a sample, where a tool has split what it counted, takes one from the next that can
+ * spare it: the sums stay those of the file. */
+static void settle(struct pprof *p, struct cairn_guest_sample *given)
+{
+    if (given->ns > 0 && given->count == 0) {
+        given->count = 1;
+        p->owed_samples++;
+    }
+    while (given->count > 1 && p->owed_samples > 0) {
+        given->count--;
+        p->owed_samples--;
+    }
+}
+
+static int give(struct pprof *p, const struct sample *sample)
+{
+    struct cairn_guest_sample given = {.state = sample->state, .count = 1};
+    uint64_t value = value_of(p, sample, VALUE);
+
+    if (value > CAIRN_GUEST_TIME_MAX_NS / p->unit_ns)
+        return -CAIRN_EDAMAGED;
+    given.ns = value * p->unit_ns;
+    if (p->guest->counted)
+        given.count = value_of(p, sample, SAMPLES);
+    settle(p, &given);
+    if (p->guest->with_states) {
+        given.cpu_ns = value_of(p, sample, CPU);
+        given.runq_ns = value_of(p, sample, RUNQ);
+    }
+    CAIRN_TRY(make_stack(p, &given.stack));
+    CAIRN_TRY(cairn_guest_thread(p->guest, &sample->thread, &given.thread));
+    return cairn_guest_add(p->guest, &given);
+}
+
+static int read_sample(struct pprof *p, struct cairn_span message)
+{
+    struct sample sample = {.state = CAIRN_SAMPLE_UNKNOWN};
+    struct cairn_cursor cur;
+    struct field field;
+    int more;
+
+    p->path.count = 0;
+    cairn_cursor_init(&cur, message);
+    while ((more = each_field(&cur, &field)) > 0) {
+        if (field.number == 1 || field.number == 2)
+            CAIRN_TRY(add_numbers(p, &sample, &field));
+        else if (field.number == 3 && field.is_bytes)
+            CAIRN_TRY(add_label(p, &sample, field.bytes));
+    }
+    CAIRN_TRY(more);
+    if (sample.value_count != p->type_count)
+        return -CAIRN_EDAMAGED;
+    for (size_t i = 0; i < sample.value_count; i++)
+        if (sample.values[i] < 0)
+            return cairn_err_set(p->err, -CAIRN_EDAMAGED, 0, "import",
+                                 "it holds values below 0: a difference of two profiles");
+    return give(p, &sample);
+}
+
+static int read_profile(struct pprof *p, struct cairn_span bytes)
+{
+    struct cairn_cursor cur;
+    struct field field;
+    int more;
+
+    cairn_cursor_init(&cur, bytes);
+    while ((more = each_field(&cur, &field)) > 0)
+        CAIRN_TRY(keep_field(p, &field));
+    CAIRN_TRY(more);
+    if (p->type_count == 0 || p->strings.count == 0 || p->strings.items[0].size_bytes > 0)
+        return -CAIRN_EDAMAGED;
+    choose_columns(p);
+    cairn_cursor_init(&cur, bytes);
+    while ((more = each_field(&cur, &field)) > 0)
+        if (field.number == 2)
+            CAIRN_TRY(read_sample(p, field.bytes));
+    return more;
+}
+
+static int put_facts(struct pprof *p)
+{
+    struct cairn_span type = text_of(p, p->types[p->column[VALUE]].type);
+    struct cairn_span unit = text_of(p, p->types[p->column[VALUE]].unit);
+
+    CAIRN_TRY(cairn_guest_fact(p->guest, "import.times", "none"));
+    if (p->duration_ns > 0)
+        CAIRN_TRY(cairn_guest_fact(p->guest, "run.wall_ns", "%" PRId64, p->duration_ns));
+    if (p->other_labels > 0)
+        CAIRN_TRY(cairn_guest_fact(p->guest, "import.lost", "%" PRIu64 " labels", p->other_labels));
+    return cairn_guest_fact(p->guest, "import.values", "%.*s in %.*s%s",
+                            (int)(type.size_bytes & 0xff), (const char *)type.data,
+                            (int)(unit.size_bytes & 0xff), (const char *)unit.data,
+                            p->in_time ? "" : ", each shown as 1 us");
+}
+
+int cairn_in_pprof(struct cairn_feed *feed, struct cairn_guest *guest, struct cairn_err *err)
+{
+    struct pprof p = {.guest = guest, .err = err};
+    struct cairn_span bytes;
+    int code = cairn_feed_rest(feed, PROFILE_MAX_BYTES, &bytes);
+
+    cairn_map_init(&p.function_of, ITEMS_MAX);
+    cairn_map_init(&p.mapping_of, ITEMS_MAX);
+    cairn_map_init(&p.location_of, ITEMS_MAX);
+    if (code == 0)
+        code = read_profile(&p, bytes);
+    if (code == 0)
+        code = put_facts(&p);
+    cairn_map_release(&p.function_of);
+    cairn_map_release(&p.mapping_of);
+    cairn_map_release(&p.location_of);
+    cairn_vec_release(&p.strings);
+    cairn_vec_release(&p.functions);
+    cairn_vec_release(&p.mappings);
+    cairn_vec_release(&p.locations);
+    cairn_vec_release(&p.frames);
+    cairn_vec_release(&p.path);
+    return code;
+}

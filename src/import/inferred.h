@@ -1,0 +1,28 @@
+/* inferred.h: stacks for formats that know only who called whom.
+ *
+ * Of each function its own time is known, and how much of it, and of all below it, came by way of
+ * each direct caller. That is not enough to tell stacks: what is made here supposes that a function
+ * spends its time alike whoever called its caller. Every sum of own times is exact; what lies below
+ * a function is an inference, and the recording says so ("import.stacks" is "inferred").
+ */
+#ifndef CAIRN_INFERRED_H
+#define CAIRN_INFERRED_H
+
+#include "guest.h"
+
+struct cairn_inferred_function {
+    struct cairn_guest_frame frame;
+    uint64_t self_ns, total_ns; /* total: with all that it called */
+};
+
+struct cairn_inferred_call {
+    uint32_t caller, callee; /* indexes of functions */
+    double self, total;      /* of the callee's time, what came by this way; any unit */
+};
+
+/* Gives all of it to one thread of the guest. `calls` is put in order. */
+int cairn_inferred_give(struct cairn_guest *guest, uint32_t thread,
+                        const struct cairn_inferred_function *functions, size_t function_count,
+                        struct cairn_inferred_call *calls, size_t call_count);
+
+#endif

@@ -1,0 +1,385 @@
+"""Files of other tools: what they hold is told, and nothing that they do not hold."""
+import cProfile
+import gzip
+import json
+import marshal
+import pstats
+import random
+import re
+import resource
+import shutil
+import time
+
+import pytest
+from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+
+import harness
+from harness import execute, parse_collapsed
+
+HOSTILE = ["a\0b", "line\u2028end", "</script><b>", "x" * 10_000, "\u202ertl", 'quo"te', "back\\slash"]
+
+
+@pytest.fixture(scope="module")
+def recording(python, tmp_path_factory):
+    """Threads, processes and states enough that a label put on the wrong stack would show."""
+    cairn = harness.Cairn(tmp_path_factory.mktemp("import"))
+    return cairn.record(python, "states.py", 0.8)[0]
+
+
+def rows_of(report, key="self_s"):
+    sums = {}
+    for row in report["rows"]:
+        sums[row["qualname"]] = sums.get(row["qualname"], 0) + row[key]
+    return sums
+
+
+def collapsed_text(cairn, file, *options):
+    return cairn("export", "-f", "collapsed", *options, file).expect().text
+
+
+@pytest.mark.parametrize("form", ["collapsed", "pprof", "speedscope"])
+def test_what_was_exported_comes_back(cairn, recording, folder, form):
+    """Same stacks, same sums, same threads: through an export, an import and an export again."""
+    options = ["--threads", "--processes"] if form == "collapsed" else []
+    lines = ["--lines", "executing"] if form == "speedscope" else []
+    cairn("export", "-f", form, "-o", "out", *options, *lines, recording).expect()
+    cairn("import", "-o", "back.cairn", "out").expect()
+    for file in ["out", "back.cairn"]:
+        before = parse_collapsed(collapsed_text(cairn, recording, "--threads", "--processes"))
+        after = parse_collapsed(collapsed_text(cairn, file, "--threads", "--processes"))
+        assert set(before) == set(after)
+        for stack, value in before.items():
+            assert abs(value - after[stack]) <= 1, stack
+    report = cairn.report("back.cairn")
+    assert report["quality"]["imported"] == form and report["quality"]["stacks"] == "recorded"
+
+
+def test_pprof_brings_states_and_samples(cairn, recording):
+    cairn("export", "-f", "pprof", "-o", "out.pb.gz", recording).expect()
+    before, after = cairn.report(recording), cairn.report("out.pb.gz")
+    assert after["quality"]["samples"] == before["quality"]["samples"]
+    assert after["quality"]["torn"] == pytest.approx(before["quality"]["torn"], abs=3)
+    for state, value in before["states"].items():
+        assert after["states"][state] == pytest.approx(value, abs=1e-6), state
+    for metric in ["cpu", "runq", "blocked"]:
+        total = cairn.report(recording, "--metric", metric)["total_s"]
+        assert cairn.report("out.pb.gz", "--metric", metric)["total_s"] == pytest.approx(total, abs=1e-6)
+
+
+def profile_classes():
+    """The messages of profile.proto, by the library of protobuf itself."""
+    kinds = {"int": descriptor_pb2.FieldDescriptorProto.TYPE_INT64,
+             "text": descriptor_pb2.FieldDescriptorProto.TYPE_STRING}  # fmt: skip
+    messages = {
+        "ValueType": ["type int", "unit int"],
+        "Label": ["key int", "str int", "num int"],
+        "Sample": ["location_id *int", "value *int", "label *Label"],
+        "Line": ["function_id int", "line int"],
+        "Location": ["id int", "mapping_id int", "address int", "line *Line"],
+        "Function": ["id int", "name int", "system_name int", "filename int", "start_line int"],
+        "Profile": ["sample_type *ValueType", "sample *Sample", "", "location *Location",
+                    "function *Function", "string_table *text"],
+    }  # fmt: skip
+    file = descriptor_pb2.FileDescriptorProto(name="profile.proto", package="p", syntax="proto3")
+    for name, fields in messages.items():
+        message = file.message_type.add(name=name)
+        for number, field in enumerate(fields, 1):
+            if not field:
+                continue
+            field_name, kind = field.split()
+            entry = message.field.add(name=field_name, number=number, label=3 if "*" in kind else 1)
+            kind = kind.lstrip("*")
+            if kind in kinds:
+                entry.type = kinds[kind]
+            else:
+                entry.type, entry.type_name = entry.TYPE_MESSAGE, f".p.{kind}"
+    pool = descriptor_pool.DescriptorPool()
+    pool.Add(file)
+    return message_factory.GetMessageClass(pool.FindMessageTypeByName("p.Profile"))
+
+
+def test_a_pprof_file_of_another_writer(cairn, folder):
+    """Written by protobuf: any ids, inlined functions, addresses without a name, packed or not."""
+    profile = profile_classes()()
+    profile.string_table.extend(["", "samples", "count", "cpu", "nanoseconds", "main", "work", "m.c"])
+    profile.sample_type.add(type=1, unit=2)
+    profile.sample_type.add(type=3, unit=4)
+    profile.function.add(id=2**40, name=5, filename=7, start_line=3)
+    profile.function.add(id=7, name=6, filename=7, start_line=30)
+    outer = profile.location.add(id=2**62, address=1)
+    outer.line.add(function_id=2**40, line=5)
+    both = profile.location.add(id=9, address=2)  # work, inlined into main
+    both.line.add(function_id=7, line=31)
+    both.line.add(function_id=2**40, line=6)
+    profile.location.add(id=10, address=0xBEEF)
+    profile.sample.add(location_id=[9, 2**62], value=[3, 30_000_000])
+    profile.sample.add(location_id=[10, 2**62], value=[1, 10_000_000])
+    for name, data in [("plain", profile.SerializeToString()),
+                       ("packed", gzip.compress(profile.SerializeToString()))]:  # fmt: skip
+        (folder / name).write_bytes(data)
+        stacks = parse_collapsed(collapsed_text(cairn, name))
+        assert {tuple(f.name for f in stack): us for stack, us in stacks.items()} == {
+            ("main", "main", "work"): 30_000,
+            ("main", "0xbeef"): 10_000,
+        }
+        report = cairn.report(name)
+        assert report["quality"]["samples"] == 4 and report["states"]["running_s"] == 0.04
+
+
+def fib(n):
+    return n if n < 2 else fib(n - 1) + fib(n - 2)
+
+
+def even(n):
+    return n == 0 or odd(n - 1)
+
+
+def odd(n):
+    return n != 0 and even(n - 1)
+
+
+def test_cprofile_keeps_its_own_times_and_says_what_is_inferred(cairn, folder):
+    profile = cProfile.Profile()
+    profile.enable()
+    fib(17), even(300), sorted(range(1000), key=lambda n: fib(n % 3))
+    profile.disable()
+    profile.dump_stats(folder / "a.prof")
+    stats = pstats.Stats(str(folder / "a.prof"))
+    wanted = {}
+    for (_, _, name), (_, _, own, _, _) in stats.stats.items():
+        wanted[name] = wanted.get(name, 0) + own
+    report = cairn.report("a.prof", "--idle")
+    assert report["quality"]["stacks"] == "inferred" and report["quality"]["samples"] is None
+    got = {name: own for name, own in rows_of(report).items() if own}
+    assert set(got) <= set(wanted)
+    for name, own in wanted.items():
+        assert got.get(name, 0) == pytest.approx(own, abs=1e-8), name
+    assert all(row["self_low"] is None for row in report["rows"])
+    text = cairn("report", "a.prof").expect().text
+    assert "inferred" in text.splitlines()[0] + text.splitlines()[1] and "\u00b1" not in text
+
+
+def test_speedscope_as_py_spy_wrote_it(cairn):
+    file = harness.ROOT / "tests" / "corpus" / "in_speedscope" / "py-spy"
+    document = json.loads(file.read_bytes())
+    names = [frame["name"] for frame in document["shared"]["frames"]]
+    wanted, samples = {}, 0
+    for profile in document["profiles"]:
+        for stack, weight in zip(profile["samples"], profile["weights"]):
+            wanted[names[stack[-1]]] = wanted.get(names[stack[-1]], 0) + weight
+            samples += 1
+    report = cairn.report(file, "--idle")
+    got = {}
+    for row in cairn("export", "-f", "csv", file).expect().text.splitlines()[1:]:
+        fields = row.split(",")
+        got[fields[1].strip('"')] = got.get(fields[1].strip('"'), 0) + float(fields[7])
+    assert {k: v for k, v in got.items() if v} == pytest.approx(wanted)
+    assert report["quality"]["samples"] == samples
+
+
+C_PROGRAM = """
+static int __attribute__((noinline)) leaf(int n)
+{ volatile int s = 0; for (int i = 0; i < n; i++) s += i; return s; }
+static int __attribute__((noinline)) mid(int n) { return leaf(n) + leaf(n / 2); }
+static int __attribute__((noinline)) fib(int n) { return n < 2 ? n : fib(n - 1) + fib(n - 2); }
+int main(void) { int s = 0; for (int i = 0; i < 20; i++) s += mid(1000) + leaf(10); return (s + fib(9)) & 1; }
+"""
+
+
+@pytest.mark.skipif(not shutil.which("valgrind"), reason="valgrind is not installed")
+def test_callgrind_as_valgrind_wrote_it(cairn, folder):
+    """Own costs are those that callgrind_annotate prints, function by function."""
+    (folder / "t.c").write_text(C_PROGRAM)
+    execute(["cc", "-g", "-O1", "-o", "t", "t.c"], cwd=folder).expect()
+    execute(["valgrind", "--tool=callgrind", "--callgrind-out-file=out", "./t"], cwd=folder)
+    told = execute(["callgrind_annotate", "--threshold=100", "out"], cwd=folder).expect().text
+    wanted = {}
+    for cost, place in re.findall(r"^ *([\d,]+) \([ \d.]+%\)  (\S+)", told, re.MULTILINE):
+        if place.startswith("t.c:"):
+            name = place.split(":")[1].split("'")[0]
+            wanted[name] = wanted.get(name, 0) + int(cost.replace(",", ""))
+    report = cairn.report("out", "--idle")
+    got = {}
+    for row in report["rows"]:
+        if row["file"].endswith("/t.c"):
+            name = row["qualname"].split("'")[0]
+            got[name] = got.get(name, 0) + round(row["self_s"] * 1e9)
+    assert {"leaf", "mid", "fib", "main"} <= set(wanted) and got == wanted
+    total = int(re.search(r"([\d,]+) \(100.0%\)  PROGRAM", told)[1].replace(",", ""))
+    assert round(report["total_s"] * 1e9) == total
+    assert report["quality"]["stacks"] == "inferred"
+
+
+@pytest.mark.skipif(not shutil.which("node"), reason="node is not installed")
+def test_cpuprofile_as_node_wrote_it(cairn, folder):
+    code = "function hot(n){let s=0;for(let i=0;i<n;i++)s+=Math.sqrt(i);return s}"
+    code += "function mid(){return hot(2e6)+hot(1e6)} for(let i=0;i<20;i++)mid();"
+    (folder / "a.js").write_text(code)
+    execute(["node", "--cpu-prof", "--cpu-prof-name=a.cpuprofile", "a.js"], cwd=folder).expect()
+    document = json.loads((folder / "a.cpuprofile").read_bytes())
+    names = {node["id"]: node["callFrame"]["functionName"] for node in document["nodes"]}
+    at, times = document["startTime"], []
+    for delta in document["timeDeltas"]:
+        at += delta
+        times.append(at)
+    wanted = {}
+    for node, start, end in zip(document["samples"], times, [*times[1:], document["endTime"]]):
+        name = names[node] or "(anonymous)"
+        wanted[name] = wanted.get(name, 0) + max(0, end - start) / 1e6
+    report = cairn.report("a.cpuprofile", "--idle")
+    got = {name: own for name, own in rows_of(report).items() if own}
+    assert got == pytest.approx({name: own for name, own in wanted.items() if own}, abs=1e-5)
+    assert report["quality"]["samples"] == len(document["samples"])
+
+
+def test_gperftools_by_its_description(cairn, folder):
+    """Written by the page of its format: words, stacks leaf first, an end, the maps."""
+    def words(*numbers):
+        return b"".join(number.to_bytes(8, "little") for number in numbers)
+
+    data = words(0, 3, 0, 10_000, 0, 5, 2, 0x1000500, 0x1000701, 2, 1, 0x99, 0, 1, 0)
+    (folder / "x").write_bytes(data + b"01000000-01001000 r-xp 00002000 fd:00 12 /usr/bin/x\n")
+    stacks = cairn("export", "-f", "collapsed", "x").expect().text.splitlines()
+    assert sorted(stacks) == ["0x2700 (/usr/bin/x);0x2500 (/usr/bin/x) 50000", "0x99 20000"]
+    report = cairn.report("x")
+    assert report["quality"]["samples"] == 7 and report["states"]["running_s"] == 0.07
+
+
+def write_collapsed(names):
+    stack = ";".join(name.replace("\n", " ") for name in names)
+    return f"{stack} 5\n".encode()
+
+
+def write_speedscope(names):
+    profile = {"type": "sampled", "name": names[0], "unit": "microseconds", "startValue": 0,
+               "endValue": 5, "samples": [list(range(len(names)))], "weights": [5]}  # fmt: skip
+    frames = [{"name": name, "file": name, "line": 1} for name in names]
+    return json.dumps({"shared": {"frames": frames}, "profiles": [profile]}).encode()
+
+
+def write_pprof(names):
+    profile = profile_classes()()
+    profile.string_table.extend(["", "wall", "microseconds", *names])
+    profile.sample_type.add(type=1, unit=2)
+    for number in range(len(names)):
+        profile.function.add(id=number + 1, name=3 + number, filename=3 + number)
+        profile.location.add(id=number + 1).line.add(function_id=number + 1)
+    profile.sample.add(location_id=range(len(names), 0, -1), value=[5])
+    return profile.SerializeToString()
+
+
+def write_prof(names):
+    return marshal.dumps({(name, 1, name): (1, 1, 1e-6, 1e-6, {}) for name in names})
+
+
+def write_callgrind(names):
+    return ("events: ns\n" + "".join(f"fl={n}\nfn={n}\n1 5\n" for n in names)).encode()
+
+
+def write_cpuprofile(names):
+    nodes = [{"id": n, "callFrame": {"functionName": name, "url": name, "lineNumber": 0}}
+             for n, name in enumerate(names, 1)]  # fmt: skip
+    return json.dumps({"nodes": nodes, "startTime": 0, "endTime": 5 * len(nodes), "timeDeltas":
+                       [5] * len(nodes), "samples": [n["id"] for n in nodes]}).encode()  # fmt: skip
+
+
+WRITERS = {
+    "callgrind": write_callgrind,
+    "cpuprofile": write_cpuprofile,
+    "collapsed": write_collapsed,
+    "speedscope": write_speedscope,
+    "pprof": write_pprof,
+    "prof": write_prof,
+}
+
+
+@pytest.mark.parametrize("form", WRITERS)
+def test_hostile_names_pass_through(cairn, folder, form):
+    (folder / "x").write_bytes(WRITERS[form](HOSTILE))
+    report = cairn.report("x", "--idle", "-n", "100")
+    assert report["quality"]["imported"] == form
+    names = {row["qualname"] for row in report["rows"]}
+    assert {"x" * 10_000, "</script><b>", "line\u2028end"} <= names
+    text = cairn("report", "x").expect().out
+    assert b"\0" not in text and "\u2028".encode() not in text and "\u202e".encode() not in text
+    page = cairn("html", "-o", "x.html", "x").expect() and (folder / "x.html").read_text()
+    assert "</script><b>" not in page
+    for export in ["collapsed", "speedscope", "pprof", "flamegraph"]:
+        cairn("export", "--force", "-f", export, "-o", "y", "x").expect()
+
+
+@pytest.mark.parametrize("form", ["collapsed", "prof"])
+def test_what_is_no_utf_8_passes_through(cairn, folder, form):
+    data = WRITERS[form](["before", "QQQQ"]).replace(b"QQQQ", b"\xff\xfe\xc3(")
+    (folder / "x").write_bytes(data)
+    ended = cairn("report", "x")
+    assert ended.status in (0, 123)
+    if ended.status == 0:
+        assert json.loads(cairn("report", "--json", "x").expect().out)
+
+
+def limit_memory():
+    resource.setrlimit(resource.RLIMIT_AS, (512 << 20, 512 << 20))
+
+
+def damaged():
+    rng = random.Random(7)
+    wholes = {form: write(["main", "work", "leaf"]) for form, write in WRITERS.items()}
+    yield "noise", rng.randbytes(300_000)
+    yield "zeros", bytes(1 << 20)
+    yield "text", b"It is a text, and no profile.\n" * 1000
+    yield "one line", b"x" * (64 << 20)
+    yield "deep", b"[" * (8 << 20)
+    yield "bomb", gzip.compress(b" " * (64 << 20))
+    yield "cut gzip", gzip.compress(wholes["pprof"] * 100)[:-20]
+    yield "late", b"a;b 1\n" * 2_000_000 + b"no number\n"
+    for form, whole in wholes.items():
+        if form == "callgrind":
+            continue  # lines without an end: a part of it is a whole
+        yield f"{form} cut", whole[: len(whole) - len(whole) // 4 - 1]
+    yield "speedscope backwards", wholes["speedscope"].replace(b"[5]", b"[-5]")
+    yield "speedscope outside", wholes["speedscope"].replace(b"[0, 1, 2]", b"[0, 1, 2000000]")
+
+
+@pytest.mark.parametrize("name, data", damaged(), ids=lambda v: v if isinstance(v, str) else "")
+def test_what_cannot_be_read_is_told_soon_and_shortly(cairn, folder, name, data):
+    (folder / "x").write_bytes(data)
+    for command in [["report", "x"], ["import", "-o", "out.cairn", "x"], ["html", "-o", "p.html", "x"]]:
+        start = time.monotonic()
+        ended = cairn(*command, preexec_fn=limit_memory).expect(123)
+        assert time.monotonic() - start < 10
+        assert ended.out == b"" and 1 <= len(ended.talk.strip().splitlines()) <= 4, ended.talk
+        assert not (folder / "out.cairn").exists() and not (folder / "p.html").exists()
+
+
+def test_a_large_file_takes_little_memory(cairn, folder):
+    """A file far larger than the memory that reading it may take."""
+    with open(folder / "big", "w") as file:
+        file.write('{"$schema":"https://www.speedscope.app/file-format-schema.json","profiles":[')
+        for thread in range(4):
+            file.write("," * bool(thread) + '{"type":"sampled","name":"t%d","unit":"none",' % thread)
+            file.write('"startValue":0,"endValue":1,"samples":[[0]')
+            stack = "," + json.dumps(list(range(40)), separators=(",", ":"))
+            for _ in range(20):
+                file.write(stack * 2000)
+            file.write('],"weights":[1' + ",1" * 40_000 + "]}")
+        frames = [{"name": f"f{n}", "file": "a.py", "line": n + 1} for n in range(40)]
+        file.write('],"shared":{"frames":%s}}' % json.dumps(frames))
+
+    def limit():
+        resource.setrlimit(resource.RLIMIT_DATA, (64 << 20, 64 << 20))
+
+    ended = cairn("report", "--json", "big", preexec_fn=limit).expect()
+    assert json.loads(ended.out)["total_s"] == pytest.approx(4 * 40_001 * 1e-6)
+
+
+def test_counts_become_samples_with_a_rate(cairn, folder):
+    (folder / "x").write_text("main (a.py:1);work (a.py:2) 75\nmain (a.py:3) 25\n")
+    assert cairn.report("x")["quality"]["samples"] is None
+    report = cairn.report("x", "--each", "10ms")
+    assert report["quality"]["samples"] == 100 and report["total_s"] == pytest.approx(1)
+    low, high = report["rows"][0]["self_low"], report["rows"][0]["self_high"]
+    assert low < 0.75 < high
+    cairn("export", "-f", "collapsed", "--unit", "samples", "x").expect(122)
+    cairn("diff", "x", "x").expect(3)
+    cairn("diff", "--each", "10ms", "x", "x").expect(0)

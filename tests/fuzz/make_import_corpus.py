@@ -1,0 +1,171 @@
+#!/usr/bin/env python3
+"""Writes inputs for the fuzzers of foreign formats into tests/corpus/in_*.
+
+usage: make_import_corpus.py
+
+Small files of each format, whole, hostile and cut off; what the tools themselves wrote lies beside
+them, named after the tool.
+"""
+import gzip
+import json
+import marshal
+import pathlib
+
+FOLDER = pathlib.Path(__file__).resolve().parent.parent / "corpus"
+HOSTILE = ["nul\0", "\u2028 line", "</script>", "semi;colon", "n" * 300, "\u202ertl"]
+
+
+def put(folder, name, data):
+    place = FOLDER / folder
+    place.mkdir(exist_ok=True)
+    (place / name).write_bytes(data if isinstance(data, bytes) else data.encode())
+    door = FOLDER / "import"
+    door.mkdir(exist_ok=True)
+    if name in ("whole", "packed"):
+        (door / f"{folder}-{name}").write_bytes(data if isinstance(data, bytes) else data.encode())
+
+
+def collapsed():
+    whole = "process:7;thread:Main;main (a.py:3);work (b.py:9) 1500\nP1;T0:2;c.py:f:7 2.5\n[torn] 1\n"
+    put("in_collapsed", "whole", whole)
+    put("in_collapsed", "packed", gzip.compress(whole.encode(), mtime=0))
+    put("in_collapsed", "cut", "a;b 1\na;b")
+    put("in_collapsed", "large", "a;b 999999999999999999\n")
+    put("in_collapsed", "hostile", ";".join(HOSTILE) + " 3\n" + "; ;() (:1) 5\n a 1\n")
+    put("in_collapsed", "bytes", b"\xff\xfe;\x80 (\xc3:1) 3\n")
+
+
+def varint(value):
+    out = bytearray()
+    value &= (1 << 64) - 1
+    while value > 127:
+        out.append(value & 127 | 128)
+        value >>= 7
+    out.append(value)
+    return bytes(out)
+
+
+def message(*fields):
+    out = b""
+    for number, value in fields:
+        if isinstance(value, int):
+            out += varint(number << 3) + varint(value)
+        else:
+            value = value.encode() if isinstance(value, str) else value
+            out += varint(number << 3 | 2) + varint(len(value)) + value
+    return out
+
+
+def pprof():
+    texts = ["", "samples", "count", "cpu", "nanoseconds", "work", "b.py", "thread", "Main", "lib.so",
+             *HOSTILE]  # fmt: skip
+    line = message((1, 1), (2, 9))
+    whole = message(
+        (1, message((1, 1), (2, 2))), (1, message((1, 3), (2, 4))),
+        (2, message((1, varint(1) + varint(2)), (2, varint(3) + varint(30)),
+                    (3, message((1, 7), (2, 8))))),
+        (2, message((1, 2), (2, 1), (2, 10), (3, message((1, 10), (3, 5))))),
+        (3, message((1, 1), (5, 9))),
+        (4, message((1, 1), (3, 77), (4, line), (4, line))), (4, message((1, 2), (2, 1), (3, 4096))),
+        (5, message((1, 1), (2, 5), (4, 6), (5, 3))), *((6, text) for text in texts),
+        (10, 12345), (11, message((1, 3), (2, 4))), (12, 10000000))  # fmt: skip
+    put("in_pprof", "whole", whole)
+    put("in_pprof", "packed", gzip.compress(whole, mtime=0))
+    put("in_pprof", "cut", whole[:90])
+    put("in_pprof", "below", whole.replace(varint(3) + varint(30), b"\xff" * 9 + b"\x01" + b"\x1e"))
+
+
+def speedscope():
+    frames = [{"name": "main", "file": "a.py", "line": 3}, {"name": "len"},
+              *({"name": name, "file": name} for name in HOSTILE)]  # fmt: skip
+    sampled = {"type": "sampled", "name": "Main (pid 7, tid 8)", "unit": "milliseconds",
+               "startValue": 5, "endValue": 8, "samples": [[0], [0, 1, 2, 3], []],
+               "weights": [1, 1.5, 0.5]}  # fmt: skip
+    evented = {"type": "evented", "name": "t", "unit": "none", "startValue": 0, "endValue": 9,
+               "events": [{"type": "O", "frame": 0, "at": 0}, {"type": "O", "frame": 4, "at": 2},
+                          {"type": "C", "frame": 4, "at": 5}, {"type": "C", "frame": 0, "at": 9}]}  # fmt: skip
+    file = {"$schema": "https://www.speedscope.app/file-format-schema.json",
+            "profiles": [sampled, evented], "shared": {"frames": frames}}  # fmt: skip
+    whole = json.dumps(file)
+    put("in_speedscope", "whole", whole)
+    put("in_speedscope", "cut", whole[:400])
+    put("in_speedscope", "escapes", whole.replace("main", r"\ud83d\ude00\ud800\u0000\n\ud800x"))
+    put("in_speedscope", "outside", whole.replace("[0, 1, 2, 3]", "[0, 99]"))
+    put("in_speedscope", "backwards", whole.replace('"at": 5', '"at": 1'))
+    put("in_speedscope", "deep", '{"shared":' + "[" * 600)
+
+
+def prof():
+    main, work, built = ("a.py", 3, "main"), ("b.py", 9, "work"), ("~", 0, "<built-in len>")
+    stats = {main: (1, 1, 0.25, 2.0, {}), work: (3, 8, 1.5, 1.75, {main: (3, 3, 0.5, 1.75),
+             work: (5, 0, 1.0, 1.0)}), built: (2, 2, 0.25, 0.25, {work: (2, 2, 0.25, 0.25)})}  # fmt: skip
+    ring = {main: (1, 1, 0.5, 1.0, {work: (1, 1, 0.5, 1.0)}),
+            work: (1, 1, 0.5, 1.0, {main: (1, 1, 0.5, 1.0)})}  # fmt: skip
+    put("in_prof", "whole", marshal.dumps(stats))
+    put("in_prof", "ring", marshal.dumps(ring))
+    put("in_prof", "counts", marshal.dumps({**stats, work: (3, 3, 1.0, 1.0, {main: 3})}))
+    put("in_prof", "cut", marshal.dumps(stats)[:70])
+
+
+def callgrind():
+    whole = """# callgrind format
+version: 1
+positions: line
+events: Ir Dr
+
+ob=(1) prog
+fl=(1) a.c
+fn=(1) main
+3 100 5
+cfn=(2) work
+calls=2 10
++1 300 7
+fn=(2)
+10 200
+fi=(2) b.h
+* 100
+cfi=(1)
+cfn=(2)
+calls=1 10
+-2 50
+jump=3 4
+4
+"""
+    put("in_callgrind", "whole", whole)
+    put("in_callgrind", "both", whole.replace("positions: line", "positions: instr line"))
+    put("in_callgrind", "cut", whole[:150] + "fn=(9)\n")
+    put("in_callgrind", "hostile", "events: x\n" + "".join(f"fl={n}\nfn={n}\n1 2\n" for n in HOSTILE))
+    put("in_callgrind", "large", "events: x\nfn=a\n" + "0 0xfffffffffffffff\n" * 4)
+
+
+def words(size, *numbers):
+    return b"".join(number.to_bytes(size, "little") for number in numbers)
+
+
+def gperftools():
+    maps = b"01000000-01001000 r-xp 00002000 fd:00 12 /usr/bin/x\nbad line\n7f-80 ---p 0 0:0 0\n"
+    for name, size in [("whole", 8), ("narrow", 4)]:
+        data = words(size, 0, 3, 0, 10000, 0, 5, 2, 0x1000500, 0x1000701, 2, 1, 0x99, 0, 1, 0)
+        put("in_gperftools", name, data + maps)
+    put("in_gperftools", "cut", words(8, 0, 3, 0, 10000, 0, 5, 2, 1))
+    put("in_gperftools", "deep", words(8, 0, 3, 0, 10000, 0, 5, 2**63))
+    put("in_gperftools", "many", words(8, 0, 3, 0, 10**9, 0, 2**62, 1, 7, 0, 1, 0))
+
+
+def cpuprofile():
+    nodes = [{"id": 1, "callFrame": {"functionName": "(root)", "url": "", "lineNumber": -1},
+              "children": [2]},
+             {"id": 2, "callFrame": {"functionName": "f", "url": "a.js", "lineNumber": 4}},
+             {"callFrame": {"functionName": HOSTILE[0], "url": HOSTILE[1], "lineNumber": 1},
+              "id": 3, "parent": 2}]  # fmt: skip
+    file = {"nodes": nodes, "startTime": 100, "endTime": 900, "samples": [2, 3, 3],
+            "timeDeltas": [10, 300, -5]}  # fmt: skip
+    whole = json.dumps(file)
+    put("in_cpuprofile", "whole", whole)
+    put("in_cpuprofile", "cut", whole[:200])
+    put("in_cpuprofile", "ring", whole.replace('"parent": 2', '"children": [1]').replace("[2]", "[3]"))
+    put("in_cpuprofile", "outside", whole.replace("3, 3]", "3, 9]"))
+
+
+for write in (collapsed, pprof, speedscope, prof, callgrind, gperftools, cpuprofile):
+    write()
