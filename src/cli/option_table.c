@@ -13,7 +13,8 @@
 
 #define FOR_RECORD (CAIRN_FOR_RUN | CAIRN_FOR_ATTACH)
 #define FOR_READ                                                                                   \
-    (CAIRN_FOR_REPORT | CAIRN_FOR_HTML | CAIRN_FOR_EXPORT | CAIRN_FOR_DIFF | CAIRN_FOR_PSTATS)
+    (CAIRN_FOR_REPORT | CAIRN_FOR_HTML | CAIRN_FOR_VIEW | CAIRN_FOR_EXPORT | CAIRN_FOR_DIFF |      \
+     CAIRN_FOR_PSTATS)
 #define FOR_ALL                                                                                    \
     (FOR_RECORD | FOR_READ | CAIRN_FOR_DUMP | CAIRN_FOR_HELP | CAIRN_FOR_COMPLETIONS |             \
      CAIRN_FOR_MAN | CAIRN_FOR_DOCTOR | CAIRN_FOR_MERGE | CAIRN_FOR_CPROFILE)
@@ -403,7 +404,7 @@ const struct cairn_option cairn_options[] = {
     {.name = "source",
      .kind = CAIRN_VALUE_FLAG,
      .group = CAIRN_GROUP_SHOW,
-     .commands = CAIRN_FOR_HTML,
+     .commands = CAIRN_FOR_HTML | CAIRN_FOR_VIEW,
      .offset = FIELD(source),
      .brief = "put the lines of functions into the page",
      .detail = "Only of files that have not changed since the recording was made, here and since "
@@ -416,6 +417,50 @@ const struct cairn_option cairn_options[] = {
      .brief = "leave out what tells who made the recording, and where",
      .detail = "No environment, command line, home folder, user's name or source; of a path only "
                "what says which file of the program or of a library it is."},
+    {.name = "port",
+     .letter = 'p',
+     .kind = CAIRN_VALUE_NUMBER,
+     .group = CAIRN_GROUP_SHOW,
+     .sources = CAIRN_FROM_ENV,
+     .commands = CAIRN_FOR_VIEW,
+     .value = "PORT",
+     .fallback = "0",
+     .max = UINT16_MAX,
+     .range = "0 to 65535",
+     .offset = FIELD(port),
+     .brief = "serve on this port; 0: one that is free",
+     .detail = "Over ssh a fixed one saves typing its number anew."},
+    {.name = "address",
+     .letter = 'a',
+     .kind = CAIRN_VALUE_TEXT,
+     .group = CAIRN_GROUP_SHOW,
+     .commands = CAIRN_FOR_VIEW,
+     .value = "ADDRESS",
+     .offset = FIELD(address),
+     .brief = "serve on this address instead of 127.0.0.1",
+     .detail = "0.0.0.0 is every address of this machine: whoever can reach it, and has the link, "
+               "sees the page. What is sent is not encrypted."},
+    {.name = "no-open",
+     .kind = CAIRN_VALUE_FLAG,
+     .group = CAIRN_GROUP_SHOW,
+     .sources = CAIRN_FROM_ENV,
+     .commands = CAIRN_FOR_VIEW,
+     .offset = FIELD(no_open),
+     .brief = "open no browser",
+     .detail = "One is opened (xdg-open) where there is a display, and no ssh between."},
+    {.name = "quit-after",
+     .kind = CAIRN_VALUE_TIME,
+     .group = CAIRN_GROUP_SHOW,
+     .sources = CAIRN_FROM_ENV,
+     .commands = CAIRN_FOR_VIEW,
+     .value = "TIME",
+     .fallback = "1h",
+     .min = NS_PER_MS,
+     .max = 100000 * NS_PER_H,
+     .range = "1ms to 100000h",
+     .offset = FIELD(quit_after_ns),
+     .brief = "end when nobody has asked for so long: 10m, 1h",
+     .detail = "A page that is open goes on to work; it cannot be loaded again then."},
 
     {.name = "metric",
      .kind = CAIRN_VALUE_CHOICE,
