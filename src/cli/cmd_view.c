@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "ask.h"
 #include "browser.h"
 #include "html.h"
 #include "progress_line.h"
@@ -14,11 +15,17 @@
 #define PATH_MAX_BYTES (1 << 16)
 #define TEXT_MAX_BYTES 4096
 #define HTML_TYPE "text/html; charset=utf-8"
+#define API "/api/"
 
 static volatile sig_atomic_t stopped;
 
 struct view {
     struct cairn_server_site site; /* first: the server gives this back */
+    const struct cairn_settings *settings;
+    struct cairn_progress_line line; /* of the model */
+    struct cairn_model *model;
+    struct cairn_buf path; /* of the recording that was found by itself */
+    const char *file;
     struct cairn_outlet page;
     struct cairn_buf policy;
 };
@@ -57,10 +64,13 @@ static void answer(struct cairn_server_site *site, const struct cairn_server_req
 
     if (strcmp(request->path, "/") == 0)
         *ret_answer = (struct cairn_server_answer){
-            .status = 200, .type = HTML_TYPE, .body = cairn_buf_span(&view->page.buf)};
+            .status = MHD_HTTP_OK, .type = HTML_TYPE, .body = cairn_buf_span(&view->page.buf)};
+    else if (strncmp(request->path, API, strlen(API)) == 0)
+        cairn_ask_request(view->model, request->path + strlen(API), request, view->settings,
+                          view->file, ret_answer);
     else
         *ret_answer =
-            (struct cairn_server_answer){.status = 404,
+            (struct cairn_server_answer){.status = MHD_HTTP_NOT_FOUND,
                                          .type = "text/plain; charset=utf-8",
                                          .body = {(const uint8_t *)missing, sizeof(missing) - 1}};
 }
@@ -68,24 +78,13 @@ static void answer(struct cairn_server_site *site, const struct cairn_server_req
 static int make_page(const struct cairn_call *call, struct view *view, struct cairn_err *err)
 {
     struct cairn_html_options options = {.source = call->settings.source};
-    struct cairn_model *model = NULL;
-    struct cairn_progress_line line;
-    struct cairn_buf path;
     int code;
 
-    cairn_buf_init(&path, PATH_MAX_BYTES);
-    cairn_progress_line_begin(&line);
-    code = cairn_show_load(&call->words, &line.progress, &model, &path, err);
-    if (code == 0)
-        code = cairn_show_filter(&call->settings, &options.filter, err);
-    if (code == 0) {
-        code = cairn_html(model, &options, &view->page, err);
-        code = cairn_outlet_finish(&view->page, code, err);
-    }
-    cairn_progress_line_end(&line);
-    cairn_model_free(model);
-    cairn_buf_release(&path);
-    return code;
+    CAIRN_TRY(cairn_show_load(&call->words, &view->line.progress, &view->model, &view->path, err));
+    view->file = call->words.count > 0 ? call->words.items[0] : cairn_buf_cstr(&view->path);
+    CAIRN_TRY(cairn_show_filter(&call->settings, &options.filter, err));
+    code = cairn_html(view->model, &options, &view->page, err);
+    return cairn_outlet_finish(&view->page, code, err);
 }
 
 /* The link, alone, to stdout, for scripts; what a person is to know beside it to stderr. */
@@ -149,7 +148,7 @@ static int serve(const struct cairn_settings *settings, struct view *view, struc
 
 int cairn_cmd_view(struct cairn_call *call)
 {
-    struct view view = {.site.answer = answer};
+    struct view view = {.site.answer = answer, .settings = &call->settings};
     struct cairn_err err = {0};
     int code;
 
@@ -157,13 +156,18 @@ int cairn_cmd_view(struct cairn_call *call)
     if (call->settings.address == NULL)
         call->settings.address = "127.0.0.1";
     cairn_outlet_init(&view.page, -1, "the page");
+    cairn_buf_init(&view.path, PATH_MAX_BYTES);
     cairn_buf_init(&view.policy, TEXT_MAX_BYTES);
     cairn_html_policy(&view.policy);
     cairn_buf_add_str(&view.policy, "; frame-ancestors 'none'");
+    cairn_progress_line_begin(&view.line);
     code = view.policy.code < 0 ? cairn_err_set(&err, view.policy.code, 0, "view", "the policy")
                                 : make_page(call, &view, &err);
+    cairn_progress_line_end(&view.line);
     if (code == 0)
         code = serve(&call->settings, &view, &err);
+    cairn_model_free(view.model);
+    cairn_buf_release(&view.path);
     cairn_outlet_release(&view.page);
     cairn_buf_release(&view.policy);
     return code < 0 ? cairn_say_err(&err) : 0;

@@ -84,6 +84,21 @@ const struct cairn_command cairn_commands[] = {
          "brings it to where you sit.",
      .example = "cairn view --quit-after 1s\n"
                 "cairn view --no-open -a 0.0.0.0 -p 0 --quit-after 1s"},
+    {.name = "query",
+     .bit = CAIRN_FOR_QUERY,
+     .run = cairn_cmd_query,
+     .synopsis = "[OPTIONS] [FILE] overview | table | function FUNCTION | flame [STACK]",
+     .brief = "one view of the page, as JSON",
+     .max_words = 4,
+     .detail =
+         "overview is the verdict with the first functions; table the rows of --by; function "
+         "its callers, callees and lines; flame the boxes of the flame graph, of all stacks "
+         "or of those on STACK. Functions and stacks have handles (f-..., s-...), which stay the "
+         "same in every query and recording: FUNCTION and STACK take them. docs/json.md names "
+         "every key. `cairn view` answers the same below /api/.",
+     .example = "cairn query overview\n"
+                "cairn query table --by line --limit 5\n"
+                "cairn query flame --depth 3 --cutoff 1"},
     {.name = "export",
      .bit = CAIRN_FOR_EXPORT,
      .run = cairn_cmd_export,

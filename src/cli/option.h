@@ -49,6 +49,7 @@ enum { /* bits of cairn_option.commands */
        CAIRN_FOR_HTML = 4096,
        CAIRN_FOR_CPROFILE = 8192,
        CAIRN_FOR_VIEW = 16384,
+       CAIRN_FOR_QUERY = 32768,
 };
 
 enum { /* bits of cairn_option.sources: where it may be set beside the command line */
@@ -80,6 +81,7 @@ struct cairn_settings { /* plain values; what they mean is for the commands */
     bool source, redact, no_open;
     const char *address;
     uint64_t port, quit_after_ns;
+    uint64_t depth, cutoff_ppm; /* of a flame graph: boxes, 0: all; part of the whole */
 };
 
 struct cairn_option {

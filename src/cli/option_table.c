@@ -13,8 +13,8 @@
 
 #define FOR_RECORD (CAIRN_FOR_RUN | CAIRN_FOR_ATTACH)
 #define FOR_READ                                                                                   \
-    (CAIRN_FOR_REPORT | CAIRN_FOR_HTML | CAIRN_FOR_VIEW | CAIRN_FOR_EXPORT | CAIRN_FOR_DIFF |      \
-     CAIRN_FOR_PSTATS)
+    (CAIRN_FOR_REPORT | CAIRN_FOR_HTML | CAIRN_FOR_VIEW | CAIRN_FOR_QUERY | CAIRN_FOR_EXPORT |     \
+     CAIRN_FOR_DIFF | CAIRN_FOR_PSTATS)
 #define FOR_ALL                                                                                    \
     (FOR_RECORD | FOR_READ | CAIRN_FOR_DUMP | CAIRN_FOR_HELP | CAIRN_FOR_COMPLETIONS |             \
      CAIRN_FOR_MAN | CAIRN_FOR_DOCTOR | CAIRN_FOR_MERGE | CAIRN_FOR_CPROFILE)
@@ -230,7 +230,7 @@ const struct cairn_option cairn_options[] = {
      .kind = CAIRN_VALUE_CHOICE,
      .group = CAIRN_GROUP_SHOW,
      .sources = FROM_BOTH,
-     .commands = CAIRN_FOR_REPORT | CAIRN_FOR_EXPORT | CAIRN_FOR_DIFF,
+     .commands = CAIRN_FOR_REPORT | CAIRN_FOR_EXPORT | CAIRN_FOR_DIFF | CAIRN_FOR_QUERY,
      .value = "ROWS",
      .choice = by_word,
      .offset = FIELD(by),
@@ -250,7 +250,7 @@ const struct cairn_option cairn_options[] = {
      .kind = CAIRN_VALUE_CHOICE,
      .group = CAIRN_GROUP_SHOW,
      .sources = FROM_BOTH,
-     .commands = CAIRN_FOR_REPORT,
+     .commands = CAIRN_FOR_REPORT | CAIRN_FOR_QUERY,
      .value = "KEY",
      .fallback = "self",
      .choice = sort_word,
@@ -262,7 +262,7 @@ const struct cairn_option cairn_options[] = {
      .kind = CAIRN_VALUE_NUMBER,
      .group = CAIRN_GROUP_SHOW,
      .sources = FROM_BOTH,
-     .commands = CAIRN_FOR_REPORT | CAIRN_FOR_DIFF,
+     .commands = CAIRN_FOR_REPORT | CAIRN_FOR_DIFF | CAIRN_FOR_QUERY,
      .value = "NUMBER",
      .min = 1,
      .max = 1000000,
@@ -281,7 +281,7 @@ const struct cairn_option cairn_options[] = {
      .kind = CAIRN_VALUE_FLAG,
      .group = CAIRN_GROUP_SHOW,
      .sources = FROM_BOTH,
-     .commands = CAIRN_FOR_REPORT | CAIRN_FOR_DIFF,
+     .commands = CAIRN_FOR_REPORT | CAIRN_FOR_DIFF | CAIRN_FOR_QUERY,
      .offset = FIELD(idle),
      .brief = "count waiting for work in the tables",
      .detail = "Waiting in accept, poll or on an empty queue is one line beside the tables "
@@ -417,6 +417,28 @@ const struct cairn_option cairn_options[] = {
      .brief = "leave out what tells who made the recording, and where",
      .detail = "No environment, command line, home folder, user's name or source; of a path only "
                "what says which file of the program or of a library it is."},
+    {.name = "depth",
+     .kind = CAIRN_VALUE_NUMBER,
+     .group = CAIRN_GROUP_SHOW,
+     .commands = CAIRN_FOR_QUERY,
+     .value = "NUMBER",
+     .fallback = "0",
+     .max = 1000000,
+     .range = "0 to 1000000",
+     .offset = FIELD(depth),
+     .brief = "of a flame graph: so many boxes above one another; 0: all",
+     .detail = "A box tells the time of those above it that are left out."},
+    {.name = "cutoff",
+     .kind = CAIRN_VALUE_PERCENT,
+     .group = CAIRN_GROUP_SHOW,
+     .commands = CAIRN_FOR_QUERY,
+     .value = "PERCENT",
+     .fallback = "0.1",
+     .max = PPM_ALL,
+     .range = "0 to 100",
+     .offset = FIELD(cutoff_ppm),
+     .brief = "of a flame graph: boxes of at least so many percent",
+     .detail = "Of all that is shown, or of STACK. 0 leaves none out."},
     {.name = "port",
      .letter = 'p',
      .kind = CAIRN_VALUE_NUMBER,

@@ -11,7 +11,7 @@ import pytest
 import harness
 from harness import execute
 
-COMMANDS = ["run", "attach", "dump", "report", "html", "view", "export", "diff", "merge", "pstats", "doctor",
+COMMANDS = ["run", "attach", "dump", "report", "html", "view", "query", "export", "diff", "merge", "pstats", "doctor",
             "help", "completions", "man"]
 
 
