@@ -4,7 +4,7 @@ set -eu
 
 packages='build-essential meson ninja-build pkg-config
     libzstd-dev libxxhash-dev libelf-dev libdw-dev zlib1g-dev libjansson-dev
-    libprotobuf-c-dev protobuf-c-compiler libpcre2-dev libcmocka-dev
+    libprotobuf-c-dev protobuf-c-compiler libpcre2-dev libmicrohttpd-dev libcmocka-dev
     python3 python3-dev python3-venv
     clang clang-format libclang-rt-14-dev valgrind strace
     gcc-aarch64-linux-gnu libc6-dev-arm64-cross

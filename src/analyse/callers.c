@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "alloc.h"
+#include "handle.h"
 #include "row_spread.h"
 #include "table_priv.h"
 
@@ -25,6 +26,21 @@ static size_t match_exactly(const struct cairn_function *functions, size_t count
 
     for (size_t i = 0; i < count; i++) {
         matched[i] = is_text(functions[i].name, name) || is_text(functions[i].qualname, name);
+        found += matched[i];
+    }
+    return found;
+}
+
+static size_t match_handle(const struct cairn_function *functions, size_t count, const char *text,
+                           bool *matched)
+{
+    uint64_t handle;
+    size_t found = 0;
+
+    if (!cairn_handle_read(CAIRN_HANDLE_FUNCTION, text, &handle))
+        return 0;
+    for (size_t i = 0; i < count; i++) {
+        matched[i] = cairn_handle_function(&functions[i]) == handle;
         found += matched[i];
     }
     return found;
@@ -168,6 +184,8 @@ static int match(const struct cairn_model *model, const char *name, bool *matche
     size_t count = cairn_model_functions(model, &functions);
     size_t found = match_exactly(functions, count, name, matched);
 
+    if (!found)
+        found = match_handle(functions, count, name, matched);
     if (!found)
         CAIRN_TRY(match_regex(functions, count, name, matched, &found, err));
     if (!found)

@@ -57,7 +57,8 @@ int cairn_rows_make(const struct cairn_tally *tally, const struct cairn_rows_opt
                     struct cairn_rows *ret_rows, struct cairn_err *err);
 void cairn_rows_release(struct cairn_rows *rows);
 
-/* Who calls the functions that match `name` (exact name or qualname, else a regex on the qualname),
+/* Who calls the functions that match `name` (exact name or qualname, a handle, else a regex on the
+ * qualname),
  * and whom they call: rows by function, total = time in that edge, self is 0. A stack that holds
  * such functions several times counts once: with the caller of the outermost and the callee of the
  * innermost. So callers add up to the base, callees and what they leave to self do too; "" stands

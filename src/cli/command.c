@@ -82,6 +82,34 @@ const struct cairn_command cairn_commands[] = {
                "which Python, system and processor it was. --redact leaves that out too, with the "
                "command line, the home folder, the user's name and where files lay.",
      .example = "cairn html\ncairn html --force --redact -o shared.html"},
+    {.name = "view",
+     .bit = CAIRN_FOR_VIEW,
+     .run = cairn_cmd_view,
+     .synopsis = "[OPTIONS] [FILE ...]",
+     .brief = "the same page from a local server, in your browser",
+     .max_words = SIZE_MAX,
+     .detail =
+         "Prints a link, opens it where there is a desktop, and serves until Ctrl-C, or until "
+         "nobody has asked for an hour. Only this machine can reach it unless -a says "
+         "otherwise, and only who has the link gets anything. Over ssh it says which command "
+         "brings it to where you sit.",
+     .example = "cairn view --quit-after 1s\n"
+                "cairn view --no-open -a 0.0.0.0 -p 0 --quit-after 1s"},
+    {.name = "query",
+     .bit = CAIRN_FOR_QUERY,
+     .run = cairn_cmd_query,
+     .synopsis = "[OPTIONS] [FILE] overview | table | function FUNCTION | flame [STACK]",
+     .brief = "one view of the page, as JSON",
+     .max_words = 4,
+     .detail =
+         "overview is the verdict with the first functions; table the rows of --by; function "
+         "its callers, callees and lines; flame the boxes of the flame graph, of all stacks "
+         "or of those on STACK. Functions and stacks have handles (f-..., s-...), which stay the "
+         "same in every query and recording: FUNCTION and STACK take them. docs/json.md names "
+         "every key. `cairn view` answers the same below /api/.",
+     .example = "cairn query overview\n"
+                "cairn query table --by line --limit 5\n"
+                "cairn query flame --depth 3 --cutoff 1"},
     {.name = "export",
      .bit = CAIRN_FOR_EXPORT,
      .run = cairn_cmd_export,

@@ -48,6 +48,8 @@ int cairn_cmd_doctor(struct cairn_call *call);
 int cairn_cmd_tool(struct cairn_call *call);
 int cairn_cmd_report(struct cairn_call *call);
 int cairn_cmd_html(struct cairn_call *call);
+int cairn_cmd_view(struct cairn_call *call);
+int cairn_cmd_query(struct cairn_call *call);
 int cairn_cmd_export(struct cairn_call *call);
 int cairn_cmd_diff(struct cairn_call *call);
 int cairn_cmd_import(struct cairn_call *call);

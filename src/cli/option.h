@@ -50,6 +50,8 @@ enum { /* bits of cairn_option.commands */
        CAIRN_FOR_CPROFILE = 8192,
        CAIRN_FOR_TRACE = 16384,
        CAIRN_FOR_IMPORT = 32768,
+       CAIRN_FOR_VIEW = 65536,
+       CAIRN_FOR_QUERY = 131072,
 };
 
 enum { /* bits of cairn_option.sources: where it may be set beside the command line */
@@ -78,16 +80,19 @@ struct cairn_settings { /* plain values; what they mean is for the commands */
     uint64_t node_least_ppm, edge_least_ppm; /* of the whole, or a graph leaves it out */
     bool markdown;
     uint64_t normalize, base, tolerance; /* enum cairn_diff_scale; 1: after; percent */
-    bool source, redact;
+    bool source, redact, no_open;
     bool exact;
     uint64_t each_ns; /* 0: not given */
+    const char *address;
+    uint64_t port, quit_after_ns;
+    uint64_t depth, cutoff_ppm; /* of a flame graph: boxes, 0: all; part of the whole */
 };
 
 struct cairn_option {
     const char *name; /* long, without dashes; the key in [tool.cairn] */
     char letter;      /* 0: none */
     uint8_t kind, group, sources;
-    uint16_t commands;
+    uint32_t commands;
     const char *value;    /* how help calls the value; NULL for a flag */
     const char *fallback; /* the default, as somebody would type it; NULL: none */
     uint64_t min, max;    /* of a number, in the unit of its field */

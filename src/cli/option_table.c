@@ -1,4 +1,5 @@
-/* option_table.c: the options, in the order help shows them within their group. */
+/* option_table.c: the options, in the order help shows them within their group. It is long because
+ * each of them is told whole, in one table. */
 #include "option.h"
 
 #include "diff.h"
@@ -14,7 +15,8 @@
 #define FOR_RUN (CAIRN_FOR_RUN | CAIRN_FOR_TRACE)
 #define FOR_RECORD (FOR_RUN | CAIRN_FOR_ATTACH)
 #define FOR_READ                                                                                   \
-    (CAIRN_FOR_REPORT | CAIRN_FOR_HTML | CAIRN_FOR_EXPORT | CAIRN_FOR_DIFF | CAIRN_FOR_PSTATS)
+    (CAIRN_FOR_REPORT | CAIRN_FOR_HTML | CAIRN_FOR_VIEW | CAIRN_FOR_QUERY | CAIRN_FOR_EXPORT |     \
+     CAIRN_FOR_DIFF | CAIRN_FOR_PSTATS)
 #define FOR_ALL                                                                                    \
     (FOR_RECORD | FOR_READ | CAIRN_FOR_DUMP | CAIRN_FOR_HELP | CAIRN_FOR_COMPLETIONS |             \
      CAIRN_FOR_MAN | CAIRN_FOR_DOCTOR | CAIRN_FOR_MERGE | CAIRN_FOR_CPROFILE | CAIRN_FOR_IMPORT)
@@ -241,7 +243,7 @@ const struct cairn_option cairn_options[] = {
      .kind = CAIRN_VALUE_CHOICE,
      .group = CAIRN_GROUP_SHOW,
      .sources = FROM_BOTH,
-     .commands = CAIRN_FOR_REPORT | CAIRN_FOR_EXPORT | CAIRN_FOR_DIFF,
+     .commands = CAIRN_FOR_REPORT | CAIRN_FOR_EXPORT | CAIRN_FOR_DIFF | CAIRN_FOR_QUERY,
      .value = "ROWS",
      .choice = by_word,
      .offset = FIELD(by),
@@ -261,7 +263,7 @@ const struct cairn_option cairn_options[] = {
      .kind = CAIRN_VALUE_CHOICE,
      .group = CAIRN_GROUP_SHOW,
      .sources = FROM_BOTH,
-     .commands = CAIRN_FOR_REPORT,
+     .commands = CAIRN_FOR_REPORT | CAIRN_FOR_QUERY,
      .value = "KEY",
      .fallback = "self",
      .choice = sort_word,
@@ -273,7 +275,7 @@ const struct cairn_option cairn_options[] = {
      .kind = CAIRN_VALUE_NUMBER,
      .group = CAIRN_GROUP_SHOW,
      .sources = FROM_BOTH,
-     .commands = CAIRN_FOR_REPORT | CAIRN_FOR_DIFF,
+     .commands = CAIRN_FOR_REPORT | CAIRN_FOR_DIFF | CAIRN_FOR_QUERY,
      .value = "NUMBER",
      .min = 1,
      .max = 1000000,
@@ -292,7 +294,7 @@ const struct cairn_option cairn_options[] = {
      .kind = CAIRN_VALUE_FLAG,
      .group = CAIRN_GROUP_SHOW,
      .sources = FROM_BOTH,
-     .commands = CAIRN_FOR_REPORT | CAIRN_FOR_DIFF,
+     .commands = CAIRN_FOR_REPORT | CAIRN_FOR_DIFF | CAIRN_FOR_QUERY,
      .offset = FIELD(idle),
      .brief = "count waiting for work in the tables",
      .detail = "Waiting in accept, poll or on an empty queue is one line beside the tables "
@@ -415,7 +417,7 @@ const struct cairn_option cairn_options[] = {
     {.name = "source",
      .kind = CAIRN_VALUE_FLAG,
      .group = CAIRN_GROUP_SHOW,
-     .commands = CAIRN_FOR_HTML,
+     .commands = CAIRN_FOR_HTML | CAIRN_FOR_VIEW,
      .offset = FIELD(source),
      .brief = "put the lines of functions into the page",
      .detail = "Only of files that have not changed since the recording was made, here and since "
@@ -428,6 +430,72 @@ const struct cairn_option cairn_options[] = {
      .brief = "leave out what tells who made the recording, and where",
      .detail = "No environment, command line, home folder, user's name or source; of a path only "
                "what says which file of the program or of a library it is."},
+    {.name = "depth",
+     .kind = CAIRN_VALUE_NUMBER,
+     .group = CAIRN_GROUP_SHOW,
+     .commands = CAIRN_FOR_QUERY,
+     .value = "NUMBER",
+     .fallback = "0",
+     .max = 1000000,
+     .range = "0 to 1000000",
+     .offset = FIELD(depth),
+     .brief = "of a flame graph: so many boxes above one another; 0: all",
+     .detail = "A box tells the time of those above it that are left out."},
+    {.name = "cutoff",
+     .kind = CAIRN_VALUE_PERCENT,
+     .group = CAIRN_GROUP_SHOW,
+     .commands = CAIRN_FOR_QUERY,
+     .value = "PERCENT",
+     .fallback = "0.1",
+     .max = PPM_ALL,
+     .range = "0 to 100",
+     .offset = FIELD(cutoff_ppm),
+     .brief = "of a flame graph: boxes of at least so many percent",
+     .detail = "Of all that is shown, or of STACK. 0 leaves none out."},
+    {.name = "port",
+     .letter = 'p',
+     .kind = CAIRN_VALUE_NUMBER,
+     .group = CAIRN_GROUP_SHOW,
+     .sources = CAIRN_FROM_ENV,
+     .commands = CAIRN_FOR_VIEW,
+     .value = "PORT",
+     .fallback = "0",
+     .max = UINT16_MAX,
+     .range = "0 to 65535",
+     .offset = FIELD(port),
+     .brief = "serve on this port; 0: one that is free",
+     .detail = "Over ssh a fixed one saves typing its number anew."},
+    {.name = "address",
+     .letter = 'a',
+     .kind = CAIRN_VALUE_TEXT,
+     .group = CAIRN_GROUP_SHOW,
+     .commands = CAIRN_FOR_VIEW,
+     .value = "ADDRESS",
+     .offset = FIELD(address),
+     .brief = "serve on this address instead of 127.0.0.1",
+     .detail = "0.0.0.0 is every address of this machine: whoever can reach it, and has the link, "
+               "sees the page. What is sent is not encrypted."},
+    {.name = "no-open",
+     .kind = CAIRN_VALUE_FLAG,
+     .group = CAIRN_GROUP_SHOW,
+     .sources = CAIRN_FROM_ENV,
+     .commands = CAIRN_FOR_VIEW,
+     .offset = FIELD(no_open),
+     .brief = "open no browser",
+     .detail = "One is opened (xdg-open) where there is a display, and no ssh between."},
+    {.name = "quit-after",
+     .kind = CAIRN_VALUE_TIME,
+     .group = CAIRN_GROUP_SHOW,
+     .sources = CAIRN_FROM_ENV,
+     .commands = CAIRN_FOR_VIEW,
+     .value = "TIME",
+     .fallback = "1h",
+     .min = NS_PER_MS,
+     .max = 100000 * NS_PER_H,
+     .range = "1ms to 100000h",
+     .offset = FIELD(quit_after_ns),
+     .brief = "end when nobody has asked for so long: 10m, 1h",
+     .detail = "A page that is open goes on to work; it cannot be loaded again then."},
 
     {.name = "metric",
      .kind = CAIRN_VALUE_CHOICE,
@@ -517,8 +585,8 @@ const struct cairn_option cairn_options[] = {
     {.name = "each",
      .kind = CAIRN_VALUE_TIME,
      .group = CAIRN_GROUP_FILTER,
-     .commands =
-         CAIRN_FOR_REPORT | CAIRN_FOR_HTML | CAIRN_FOR_EXPORT | CAIRN_FOR_DIFF | CAIRN_FOR_IMPORT,
+     .commands = CAIRN_FOR_REPORT | CAIRN_FOR_HTML | CAIRN_FOR_VIEW | CAIRN_FOR_QUERY |
+                 CAIRN_FOR_EXPORT | CAIRN_FOR_DIFF | CAIRN_FOR_IMPORT,
      .value = "TIME",
      .min = 1,
      .max = 3600 * NS_PER_S,

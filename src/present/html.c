@@ -78,18 +78,24 @@ static void put_title(const struct cairn_model *model, const struct cairn_html_o
     cairn_buf_release(&title);
 }
 
+void cairn_html_policy(struct cairn_buf *out)
+{
+    cairn_buf_printf(out,
+                     "default-src 'none'; script-src 'sha256-%s'; style-src 'sha256-%s'; "
+                     "base-uri 'none'; form-action 'none'",
+                     page_js_sha256, page_css_sha256);
+}
+
 int cairn_html(const struct cairn_model *model, const struct cairn_html_options *options,
                struct cairn_outlet *out, struct cairn_err *err)
 {
     struct cairn_buf *buf = &out->buf;
     int code;
 
-    cairn_buf_printf(buf,
-                     "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-                     "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
-                     "script-src 'sha256-%s'; style-src 'sha256-%s'; base-uri 'none'; "
-                     "form-action 'none'\">\n",
-                     page_js_sha256, page_css_sha256);
+    cairn_buf_add_str(buf, "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+                           "<meta http-equiv=\"Content-Security-Policy\" content=\"");
+    cairn_html_policy(buf);
+    cairn_buf_add_str(buf, "\">\n");
     cairn_buf_add_str(buf, "<meta name=\"viewport\" content=\"width=device-width\">\n"
                            "<meta name=\"color-scheme\" content=\"light dark\">\n"
                            "<meta name=\"referrer\" content=\"no-referrer\">\n");

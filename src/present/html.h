@@ -18,6 +18,9 @@ struct cairn_html_options {
     bool source;                /* the lines of functions, where they are surely what ran */
 };
 
+/* Appends what the page allows to be done in it: a Content-Security-Policy. */
+void cairn_html_policy(struct cairn_buf *out);
+
 /* 0, or a negative code with `err` filled (NULL allowed). */
 int cairn_html(const struct cairn_model *model, const struct cairn_html_options *options,
                struct cairn_outlet *out, struct cairn_err *err);

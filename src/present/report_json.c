@@ -7,6 +7,7 @@
 #include "escape.h"
 #include "exactrows.h"
 #include "facts.h"
+#include "handle.h"
 #include "json_out.h"
 #include "report_json_calls.h"
 #include "role_rows.h"
@@ -31,8 +32,7 @@ static void put_known_seconds(struct cairn_json *json, const char *key, uint64_t
 }
 
 static void put_recording(struct cairn_json *json, const struct cairn_tally *tally,
-                          const struct cairn_facts *facts,
-                          const struct cairn_report_options *options)
+                          const struct cairn_facts *facts, const char *file)
 {
     size_t count = cairn_model_env_count(tally->model);
     const struct cairn_thread *threads;
@@ -42,8 +42,8 @@ static void put_recording(struct cairn_json *json, const struct cairn_tally *tal
     cairn_model_span(tally->model, &first_ns, &last_ns);
     cairn_json_key(json, cairn_span_of("recording"));
     cairn_json_object(json);
-    if (options->file)
-        cairn_json_put_str(json, "file", options->file);
+    if (file)
+        cairn_json_put_str(json, "file", file);
     else
         cairn_json_put_null(json, "file");
     cairn_json_put_str(json, "mode", facts->attached ? "attach" : "run");
@@ -182,7 +182,7 @@ static void put_sums(struct cairn_json *json, const struct cairn_tally *tally,
 }
 
 /* "read /etc/hosts": the call, and what it is about. */
-static void put_waits(struct cairn_json *json, const struct cairn_tally *tally)
+void cairn_report_json_waits(struct cairn_json *json, const struct cairn_tally *tally)
 {
     cairn_json_key(json, cairn_span_of("waits"));
     cairn_json_array(json);
@@ -284,10 +284,26 @@ static void put_track(struct cairn_json *json, const struct cairn_tally *tally,
     cairn_buf_release(&label);
 }
 
+void cairn_report_json_function(struct cairn_json *json, const struct cairn_model *model,
+                                uint32_t function)
+{
+    const struct cairn_function *functions;
+    char handle[CAIRN_HANDLE_CHARS + 1];
+
+    if (function == UINT32_MAX) {
+        cairn_json_put_null(json, "handle");
+        return;
+    }
+    cairn_model_functions(model, &functions);
+    cairn_handle_text(CAIRN_HANDLE_FUNCTION, cairn_handle_function(&functions[function]), handle);
+    cairn_json_put_str(json, "handle", handle);
+}
+
 static void put_row(struct cairn_json *json, const struct cairn_tally *tally,
                     const struct cairn_row *row)
 {
     cairn_json_object(json);
+    cairn_report_json_function(json, tally->model, row->function);
     cairn_json_put_text(json, "name", row->name);
     cairn_json_put_text(json, "qualname", row->qualname);
     cairn_json_put_text(json, "file", row->file);
@@ -316,8 +332,9 @@ static void put_row(struct cairn_json *json, const struct cairn_tally *tally,
 }
 
 /* Rows of a metric that was not recorded would all be 0, which is not true: there are none. */
-static int put_rows(struct cairn_json *json, const char *key, const struct cairn_tally *tally,
-                    const struct cairn_rows *rows, size_t limit, struct cairn_outlet *out)
+int cairn_report_json_rows(struct cairn_json *json, const char *key,
+                           const struct cairn_tally *tally, const struct cairn_rows *rows,
+                           size_t limit, struct cairn_outlet *out)
 {
     size_t count = !tally->known ? 0 : limit && limit < rows->count ? limit : rows->count;
 
@@ -368,10 +385,10 @@ static void put_role(struct cairn_json *json, const struct cairn_tally *tally,
     cairn_json_close(json);
 }
 
-static int put_roles(struct cairn_json *json, const struct cairn_tally *tally,
-                     const struct cairn_report_options *options, struct cairn_err *err)
+int cairn_report_json_roles(struct cairn_json *json, const struct cairn_tally *tally,
+                            bool with_idle, struct cairn_err *err)
 {
-    const struct cairn_rows_options chosen = {.with_idle = options->with_idle};
+    const struct cairn_rows_options chosen = {.with_idle = with_idle};
     struct cairn_role_rows rows;
     int code = cairn_role_rows_make(tally, &chosen, &rows);
 
@@ -386,9 +403,9 @@ static int put_roles(struct cairn_json *json, const struct cairn_tally *tally,
     return 0;
 }
 
-static int put_table(struct cairn_json *json, const struct cairn_tally *tally,
-                     const struct cairn_report_options *options, struct cairn_outlet *out,
-                     struct cairn_err *err)
+int cairn_report_json_table(struct cairn_json *json, const struct cairn_tally *tally,
+                            const struct cairn_report_options *options, struct cairn_outlet *out,
+                            struct cairn_err *err)
 {
     struct cairn_rows_options chosen = {
         .by = options->by < 0 || options->by >= CAIRN_BY_COUNT ? CAIRN_BY_FUNCTION
@@ -408,15 +425,15 @@ static int put_table(struct cairn_json *json, const struct cairn_tally *tally,
         cairn_json_put_seconds(json, "base_s", rows.base.value_ns);
         cairn_json_put_bool(json, "rankable", rows.rankable);
         cairn_json_put_u64(json, "samples_wanted", rows.samples_wanted);
-        code = put_rows(json, "rows", tally, &rows, options->limit, out);
+        code = cairn_report_json_rows(json, "rows", tally, &rows, options->limit, out);
     }
     cairn_rows_release(&rows);
     return code;
 }
 
-static int put_neighbours(struct cairn_json *json, const struct cairn_tally *tally,
-                          const struct cairn_report_options *options, struct cairn_outlet *out,
-                          struct cairn_err *err)
+int cairn_report_json_of(struct cairn_json *json, const struct cairn_tally *tally,
+                         const struct cairn_report_options *options, struct cairn_outlet *out,
+                         struct cairn_err *err)
 {
     struct cairn_rows callers, callees, self;
     int code;
@@ -425,41 +442,50 @@ static int put_neighbours(struct cairn_json *json, const struct cairn_tally *tal
     cairn_json_put_seconds(json, "base_s", self.base.value_ns);
     cairn_json_put_bool(json, "rankable", self.rankable);
     cairn_json_put_u64(json, "samples_wanted", self.samples_wanted);
-    code = put_rows(json, "rows", tally, &self, options->limit, out);
+    code = cairn_report_json_rows(json, "rows", tally, &self, options->limit, out);
     if (code == 0)
-        code = put_rows(json, "callers", tally, &callers, options->limit, out);
+        code = cairn_report_json_rows(json, "callers", tally, &callers, options->limit, out);
     if (code == 0)
-        code = put_rows(json, "callees", tally, &callees, options->limit, out);
+        code = cairn_report_json_rows(json, "callees", tally, &callees, options->limit, out);
     cairn_rows_release(&callers);
     cairn_rows_release(&callees);
     cairn_rows_release(&self);
     return code;
 }
 
-int cairn_report_json(const struct cairn_tally *tally, const struct cairn_report_options *options,
-                      struct cairn_outlet *out, struct cairn_err *err)
+int cairn_report_json_begin(struct cairn_json *json, const struct cairn_tally *tally,
+                            const char *file, struct cairn_err *err)
 {
     struct cairn_facts facts;
-    struct cairn_json json;
     int code = cairn_facts_make(tally, &facts);
 
     if (code < 0)
         return cairn_err_set(err, code, 0, "report", "cannot report: %s", cairn_err_sentence(code));
+    cairn_json_object(json);
+    cairn_json_put_u64(json, "schema", CAIRN_JSON_SCHEMA);
+    put_recording(json, tally, &facts, file);
+    put_quality(json, tally, &facts);
+    put_sums(json, tally, &facts);
+    return 0;
+}
+
+int cairn_report_json(const struct cairn_tally *tally, const struct cairn_report_options *options,
+                      struct cairn_outlet *out, struct cairn_err *err)
+{
+    struct cairn_json json;
+    int code;
+
     cairn_json_init(&json, &out->buf, 2);
-    cairn_json_object(&json);
-    cairn_json_put_u64(&json, "schema", CAIRN_JSON_SCHEMA);
-    put_recording(&json, tally, &facts, options);
-    put_quality(&json, tally, &facts);
-    put_sums(&json, tally, &facts);
-    CAIRN_TRY(put_roles(&json, tally, options, err));
-    put_waits(&json, tally);
+    CAIRN_TRY(cairn_report_json_begin(&json, tally, options->file, err));
+    CAIRN_TRY(cairn_report_json_roles(&json, tally, options->with_idle, err));
+    cairn_report_json_waits(&json, tally);
     CAIRN_TRY(put_tasks(&json, tally, err));
     cairn_json_put_u64(&json, "tasks_left_out",
                        cairn_model_counter(tally->model, "tasks_left_out"));
     if (options->of)
-        CAIRN_TRY(put_neighbours(&json, tally, options, out, err));
+        CAIRN_TRY(cairn_report_json_of(&json, tally, options, out, err));
     else
-        CAIRN_TRY(put_table(&json, tally, options, out, err));
+        CAIRN_TRY(cairn_report_json_table(&json, tally, options, out, err));
     cairn_json_close(&json);
     code = cairn_json_end(&json);
     return code < 0 ? code : cairn_outlet_drain(out);

@@ -11,8 +11,8 @@ import pytest
 import harness
 from harness import execute
 
-COMMANDS = ["run", "trace", "attach", "dump", "report", "html", "export", "diff", "import",
-            "merge", "pstats", "doctor",
+COMMANDS = ["run", "trace", "attach", "dump", "report", "html", "view", "query", "export", "diff",
+            "import", "merge", "pstats", "doctor",
             "help", "completions", "man"]
 
 

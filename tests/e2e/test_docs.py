@@ -158,7 +158,7 @@ def test_examples_of_the_manual_run(place):
         (place.folder / name).write_text(text)
     place.run("cairn run --report none -o before.cairn examples/gil.py; cp before.cairn after.cairn")
     ran = 0
-    commands = ["run", "attach", "dump", "report", "html", "export", "diff", "merge", "pstats"]
+    commands = ["run", "attach", "dump", "report", "html", "view", "query", "export", "diff", "merge", "pstats"]
     commands += ["doctor", "help", "completions", "man"]
     for command in commands:
         text = place.run(f"cairn help {command}").text

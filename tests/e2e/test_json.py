@@ -37,15 +37,39 @@ def printed(value, path=""):
             yield from printed(inner, f"{path}[]")
 
 
-def check(document, command, missing=()):
-    page = documented(command)
-    if not document.get("tasks"):
+QUERIES = {
+    "overview": (["overview"], ["base_s", "rankable", "samples_wanted", "rows", "roles", "waits"]),
+    "table": (["table", "--limit", "3"], ["base_s", "rankable", "samples_wanted", "rows"]),
+    "function FUNCTION": (
+        ["function", "told"],
+        ["base_s", "rankable", "samples_wanted", "rows", "callers", "callees"]),
+    "flame [STACK]": (["flame"], []),
+}  # fmt: skip
+
+
+def documented_query(heading, kept):
+    """The keys of a query: those that every report begins with, those of its own section, and those
+    that it has from the report."""
+    report = documented("report")
+    names = list(report)
+    head = names[:names.index("waits")]
+    first = [key for key in head if not key.startswith("roles")]
+    keys = {key: report[key] for key in first}
+    keys |= {key: report[key] for key in names if re.split(r"[.\[]", key)[0] in kept}
+    section = PAGE.split(f"### `{heading}`")[1].split("\n## ")[0].split("\n### ")[0]
+    keys |= {key: kinds.strip().split(" or ") for key, kinds in ROW.findall(section)}
+    return keys
+
+
+def check(document, command, missing=(), page=None):
+    page = page or documented(command)
+    if "tasks" in page and not document.get("tasks"):
         missing = {*missing, *(key for key in page if key.startswith("tasks[]"))}
     if command == "report" and document["quality"]["events"] is None:
         missing = {*missing, *(key for key in page if key.startswith("rows[].callers[]"))}
     seen = {}
     for path, value in printed(document):
-        path = re.sub(r"^(callers|callees)\[\]", "rows[]", path)
+        path = re.sub(r"^(callers|callees|lines)\[\]", "rows[]", path)
         assert path in page, f"{path} is not documented"
         assert any(KINDS[kind](value) for kind in page[path]), (path, value, page[path])
         seen[path] = True
@@ -78,6 +102,14 @@ def test_callers_and_callees(cairn, recording):
     assert {row["name"] for row in document["callers"]} == {"run"}
     assert {row["name"] for row in document["callees"]} == {"spin", "sleep_through", "wait_for_lock"}
     check(document, "report")
+
+
+@pytest.mark.parametrize("heading", QUERIES)
+def test_query(cairn, recording, heading):
+    words, kept = QUERIES[heading]
+    document = cairn("query", recording, *words).expect().json()
+    assert document["rows"] and document["schema"] == 1 and document["query"] == words[0]
+    check(document, "query", page=documented_query(heading, kept))
 
 
 def test_doctor(cairn, python, worker):

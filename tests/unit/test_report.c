@@ -1,4 +1,3 @@
-#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,7 +11,7 @@
 #include <jansson.h>
 
 #include "alloc.h"
-#include "io.h"
+#include "golden.h"
 #include "profile.h"
 #include "report_json.h"
 #include "report_text.h"
@@ -35,27 +34,13 @@ static void mask_size(struct cairn_buf *text)
     text->size_bytes -= (size_t)(end - start);
 }
 
-/* The text as it stands in tests/golden/. CAIRN_GOLDEN=write puts it there, to be looked at. */
 static void assert_golden(const char *name, struct cairn_buf *text)
 {
-    const char *mode = getenv("CAIRN_GOLDEN");
-    struct cairn_buf golden;
-    char path[128];
-    int fd;
+    char file[128];
 
     mask_size(text);
-    snprintf(path, sizeof(path), "tests/golden/%s.txt", name);
-    if (mode && strcmp(mode, "write") == 0) {
-        fd = cairn_io_open(path, O_WRONLY | O_CREAT | O_TRUNC, 0644);
-        assert_true(fd >= 0);
-        assert_int_equal(cairn_io_write(fd, text->data, text->size_bytes), 0);
-        cairn_io_close(&fd);
-    }
-    cairn_buf_init(&golden, TEXT_MAX_BYTES);
-    if (cairn_io_read_file(AT_FDCWD, path, &golden) < 0)
-        fail_msg("%s is not there: CAIRN_GOLDEN=write makes it", path);
-    assert_string_equal(cairn_buf_cstr(text), cairn_buf_cstr(&golden));
-    cairn_buf_release(&golden);
+    snprintf(file, sizeof(file), "%s.txt", name);
+    golden_assert(file, text);
 }
 
 static void make_report(const struct cairn_tally *tally, const struct cairn_report_options *options,

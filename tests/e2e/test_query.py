@@ -1,0 +1,173 @@
+"""`cairn query`: the page's views as JSON, with handles that lead from one to the next."""
+import json
+import shutil
+
+import pytest
+
+import harness
+from test_view import NO_DESKTOP, serving
+
+ARGUMENTS = ["overview", "table --by line --limit 5", "table --metric cpu --sort total",
+             "function told", "flame", "flame --depth 2 --cutoff 5", "flame --by line --limit 9"]
+
+
+@pytest.fixture(scope="module")
+def recording(python, tmp_path_factory):
+    cairn = harness.Cairn(tmp_path_factory.mktemp("query"))
+    return cairn.record(python, "states.py", 0.5)[0]
+
+
+def ask(cairn, recording, *words):
+    return cairn("query", recording, *words).expect().json()
+
+
+@pytest.mark.parametrize("by", ["function", "line", "module", "thread", "process", "state"])
+def test_a_table_is_that_of_the_report(cairn, recording, by):
+    report = cairn.report(recording, "--by", by, "--sort", "total")
+    table = ask(cairn, recording, "table", "--by", by, "--sort", "total")
+    for key in ("rows", "base_s", "states", "quality", "recording", "rankable"):
+        assert table[key] == report[key]
+
+
+def test_the_overview_says_what_the_report_says(cairn, recording):
+    overview, report = ask(cairn, recording, "overview"), cairn.report(recording)
+    head = cairn("report", recording).expect().text.split("\ntime ")[0]
+    assert overview["verdict"] == " ".join(head.split())
+    assert overview["rows"] == report["rows"][:10] and overview["roles"] == report["roles"]
+
+
+@pytest.mark.parametrize("by, lines", [("function", "none"), ("line", "executing")])
+def test_boxes_are_the_stacks_of_the_export(cairn, recording, by, lines):
+    """Each box has the time of the collapsed stacks that begin as it does, and there are no others."""
+    stacks = cairn.collapsed(recording, "--lines", lines)
+    totals, selves = {}, {}
+    for stack, value in stacks.items():
+        for depth in range(1, len(stack) + 1):
+            totals[stack[:depth]] = totals.get(stack[:depth], 0) + value
+        selves[stack] = value
+    flame = ask(cairn, recording, "flame", "--by", by, "--cutoff", "0", "--idle")
+    paths, found = {}, {}
+    for box in flame["rows"]:
+        frame = harness.Frame(box["qualname"], box["file"], box["line"])
+        path = paths[box["stack"]] = (*paths.get(box["parent"], ()), frame)
+        assert len(path) == box["depth"] and path not in found
+        found[path] = box
+    assert flame["left_out"] == 0 and set(found) == set(totals)
+    for path, box in found.items():
+        # The export's values are whole microseconds, each rounded for itself.
+        assert abs(box["total_s"] * 1e6 - totals[path]) <= len(stacks)
+        assert abs(box["self_s"] * 1e6 - selves.get(path, 0)) <= 1
+
+
+def test_a_handle_leads_to_the_function(cairn, recording):
+    row = next(row for row in ask(cairn, recording, "table")["rows"] if row["qualname"] == "spin")
+    by_handle = ask(cairn, recording, "function", row["handle"])
+    by_name = ask(cairn, recording, "function", "spin")
+    assert by_handle["rows"][0]["file"].endswith("states.py")
+    assert by_handle == by_name
+    report = cairn.report(recording, "--of", row["handle"])
+    assert all(by_handle[key] == report[key] for key in ("rows", "callers", "callees"))
+    lines = cairn.report(recording, "--by", "line", "--idle")["rows"]
+    assert by_handle["lines"] == [line for line in lines if line["handle"] == row["handle"]]
+
+
+def test_handles_stay_from_recording_to_recording(cairn, python, recording, folder):
+    again, _ = cairn.record(python, "states.py", 0.5)
+    merged = folder / "merged.cairn"
+    cairn("merge", "-o", merged, again, recording).expect()
+
+    def of(file, *words):
+        rows = ask(cairn, file, *words)["rows"]
+        own = [row for row in rows if row["file"].endswith("states.py")]
+        return {(row["qualname"], row["first_line"], row.get("depth")):
+                (row["handle"], row.get("stack")) for row in own}
+
+    for words in (["table"], ["table", "--only-my-code"], ["flame", "--depth", "2"]):
+        first, second, both = (of(file, *words) for file in (recording, again, merged))
+        shared = set(first) & set(second)
+        assert len(shared) >= 1
+        for key in shared:
+            assert first[key] == second[key] == both[key]
+
+
+def test_the_newest_recording_is_meant_when_none_is_named(cairn, recording, folder):
+    (folder / ".cairn").mkdir()
+    shutil.copy(recording, folder / ".cairn" / "x.cairn")
+    answer = cairn("query", "function", "spin").expect().json()
+    assert answer["recording"]["file"] == ".cairn/x.cairn"
+    assert answer["rows"] == ask(cairn, recording, "function", "spin")["rows"]
+
+
+@pytest.mark.parametrize("words, said", [
+    ([], "needs a query"), (["flume"], "Did you mean flame?"), (["table", "x"], "takes no"),
+    (["function"], "needs a FUNCTION"), (["function", ""], "needs a FUNCTION"), (["function", "nosuchfunction"], "nosuchfunction"),
+    (["function", "f-0000000000000000"], "f-0000000000000000"), (["function", "("], "regex"),
+    (["flame", "spin"], "s-"), (["flame", "s-0000000000000001"], "s-0000000000000001"),
+    (["flame", "--by", "thread"], "by function or by line"), (["flame", "--cutoff", "101"], "100"),
+    (["function", "a", "b"], '"b"'), (["table", "--by", "task"], "--by task"),
+], ids=str)  # fmt: skip
+def test_what_is_asked_wrong_is_said(cairn, recording, words, said):
+    ended = cairn("query", recording, *words).expect(harness.USAGE)
+    assert ended.out == b"" and said in ended.talk
+
+
+def test_what_cannot_be_read_is_one_clear_answer(cairn, folder):
+    (folder / "bad").write_bytes(b"no recording")
+    ended = cairn("query", "bad", "table").expect(harness.DAMAGED)
+    assert ended.out == b"" and len(ended.talk.splitlines()) <= 4
+
+
+def path_of(arguments):
+    """The words of a command line as the path of a request."""
+    query, *words = arguments.split()
+    subject = [] if not words or words[0].startswith("-") else [f"of={words.pop(0)}"]
+    pairs = [f"{name[2:]}={value}" for name, value in zip(words[::2], words[1::2])]
+    return f"/api/{query}?{'&'.join(subject + pairs)}"
+
+
+def test_a_server_answers_the_same(cairn, recording):
+    with serving(cairn, recording) as view:
+        for arguments in ARGUMENTS:
+            path = path_of(arguments)
+            answer, body = view.ask(path, Cookie=view.cookie)
+            assert answer.status == 200 and answer.headers["Content-Type"].startswith(
+                "application/json")
+            assert body == cairn("query", recording, *arguments.split()).expect().out
+            assert answer.headers["Cache-Control"] == "no-store"
+            assert view.status(path) == 403
+            assert view.status(path, Cookie=view.cookie, Sec_Fetch_Site="same-site") == 403
+            assert view.status(path, hosts=["evil.example"], Cookie=view.cookie) == 403
+
+
+@pytest.mark.parametrize("path, status, said", [
+    ("/api/", 404, "no query"), ("/api/flume", 404, "flame"), ("/api/../etc/passwd", 404, "query"),
+    ("/api/table?output=x", 400, "output"), ("/api/table?force", 400, "force"),
+    ("/api/table?help", 400, "help"), ("/api/table?limit=0", 400, "1000000"),
+    ("/api/table?limit=", 400, "limit"), ("/api/table?focus=(", 400, "("),
+    ("/api/table?by=task", 400, "task"), ("/api/table?from=2s&to=1s", 400, "--to"),
+    ("/api/function", 400, "FUNCTION"), ("/api/function?of=%00", 400, "FUNCTION"),
+    ("/api/flame?of=../../x", 400, "s-"), ("/api/table?%3Cscript%3E=1", 400, "<script>"),
+])  # fmt: skip
+def test_what_a_server_is_asked_wrong_is_said(cairn, view, path, status, said):
+    answer, body = view.ask(path, Cookie=view.cookie)
+    assert answer.status == status
+    assert answer.headers["Content-Type"].startswith("application/json")
+    error = json.loads(body)
+    assert set(error) == {"schema", "error"} and said in error["error"]
+
+
+@pytest.fixture(scope="module")
+def view(recording, tmp_path_factory):
+    cairn = harness.Cairn(tmp_path_factory.mktemp("asked"))
+    with serving(cairn, recording, env=NO_DESKTOP) as view:
+        yield view
+
+
+def test_options_of_the_view_are_those_of_its_answers(cairn, recording):
+    with serving(cairn, "--metric", "cpu", "--ignore", "spin", recording) as view:
+        _, body = view.ask("/api/table", Cookie=view.cookie)
+        cpu = cairn("query", "--metric", "cpu", "--ignore", "spin", recording, "table").expect().out
+        assert body == cpu
+        _, body = view.ask("/api/table?metric=wall&idle", Cookie=view.cookie)
+        wall = cairn("query", "--ignore", "spin", "--idle", recording, "table").expect().out
+        assert body == wall
