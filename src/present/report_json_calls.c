@@ -3,6 +3,7 @@
 #include "alloc.h"
 #include "escape.h"
 #include "exactrows.h"
+#include "report_json.h"
 
 struct sampled { /* of a function */
     uint64_t self, total;
@@ -55,15 +56,16 @@ static void put_shares(struct cairn_json *json, double self, double total)
     cairn_json_put_number(json, "total_high", total);
 }
 
-static void put_line(struct cairn_json *json, const struct cairn_exact_table *table,
-                     const struct cairn_exact_line *line, const struct cairn_function *functions,
-                     const struct sampled *sampled)
+static void put_line(struct cairn_json *json, const struct cairn_model *model,
+                     const struct cairn_exact_table *table, const struct cairn_exact_line *line,
+                     const struct cairn_function *functions, const struct sampled *sampled)
 {
     const struct cairn_function *function = &functions[line->function];
     double base = table->self_ns > 0 ? (double)table->self_ns : 1;
     double self = (double)line->self_ns / base, total = (double)line->total_ns / base;
 
     cairn_json_object(json);
+    cairn_report_json_function(json, model, line->function);
     cairn_json_put_text(json, "name", function->name);
     cairn_json_put_text(json, "qualname", function->qualname);
     cairn_json_put_text(json, "file", function->file);
@@ -102,7 +104,7 @@ static int put_table(struct cairn_json *json, const struct cairn_tally *tally,
     cairn_json_key(json, cairn_span_of("rows"));
     cairn_json_array(json);
     for (size_t i = 0; i < count; i++) {
-        put_line(json, table, &table->lines.items[i], functions, sampled);
+        put_line(json, tally->model, table, &table->lines.items[i], functions, sampled);
         CAIRN_TRY(cairn_outlet_drain(out));
     }
     cairn_json_close(json);

@@ -65,7 +65,7 @@ def check(document, command, missing=(), page=None):
     page = page or documented(command)
     if "tasks" in page and not document.get("tasks"):
         missing = {*missing, *(key for key in page if key.startswith("tasks[]"))}
-    if command == "report" and document["quality"]["events"] is None:
+    if "rows[].callers[].calls" in page and document["quality"]["events"] is None:
         missing = {*missing, *(key for key in page if key.startswith("rows[].callers[]"))}
     seen = {}
     for path, value in printed(document):
