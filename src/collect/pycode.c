@@ -307,6 +307,7 @@ static int make_entry(struct cairn_pycodes *codes, const struct arrival *from, u
         CAIRN_TRY(add_entry(codes, from, &made));
     }
     codes->came_ns = now_ns;
+    codes->arrivals++;
     codes->stats->codes++;
     codes->stats->code_reloads += known;
     if (known)

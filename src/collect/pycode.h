@@ -76,6 +76,7 @@ struct cairn_pycodes {
     uint64_t came_ns;       /* when the last entry was made; … */
     uint64_t taken_over_ns; /* … at an address that had been another's */
     uint64_t loads;         /* calls of load that had something to do */
+    uint64_t arrivals;      /* how often code was met where it, or any, was not known to lie */
     uint64_t copied_ns;     /* the reader's: when the frames whose code is asked for were copied */
 };
 

@@ -28,7 +28,7 @@ bool cairn_pycodes_came_late(const struct cairn_pycodes *codes, struct cairn_pyc
 {
     uint64_t now_ns;
 
-    if (codes->entries.count != mark.entries)
+    if (codes->arrivals != mark.arrivals)
         return true;
     if (codes->loads == mark.loads)
         return false;

@@ -26,13 +26,12 @@ bool cairn_pycodes_is_fresh(const struct cairn_pycodes *codes,
                             uint64_t now_ns);
 
 struct cairn_pycodes_mark { /* what was known before some frames' code was asked for */
-    uint64_t loads;
-    size_t entries;
+    uint64_t loads, arrivals;
 };
 
 static inline struct cairn_pycodes_mark cairn_pycodes_mark(const struct cairn_pycodes *codes)
 {
-    return (struct cairn_pycodes_mark){codes->loads, codes->entries.count};
+    return (struct cairn_pycodes_mark){codes->loads, codes->arrivals};
 }
 
 /* Whether what was loaded since the mark may have come to its address after the frames were copied,

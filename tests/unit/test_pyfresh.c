@@ -71,7 +71,7 @@ static void test_code_that_was_met_after_the_frame_came_late(void **state)
 
     (void)state;
     assert_false(cairn_pycodes_came_late(&codes, mark));
-    codes.entries.count++;
+    codes.arrivals++;
     assert_true(cairn_pycodes_came_late(&codes, mark));
 }
 
