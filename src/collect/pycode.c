@@ -4,8 +4,10 @@
 #include <string.h>
 
 #include "alloc.h"
+#include "clock.h"
 #include "err.h"
 #include "format.h"
+#include "pyfresh.h"
 #include "pystr.h"
 #include "pyunits.h"
 
@@ -256,6 +258,7 @@ static int take_texts(struct cairn_pycodes *codes, const struct arrival *from, u
     *entry = (struct cairn_pycode_entry){
         .code = {.address = from->address, .linetable_kind = lines_of(codes->table->minor)},
         .checked_ns = now_ns,
+        .looked_ns = codes->looked_ns,
         .named = has_names(codes->layout, from),
     };
     fingerprint_of(codes->layout, from, entry->parts);
@@ -299,6 +302,7 @@ static int make_entry(struct cairn_pycodes *codes, const struct arrival *from, u
     if (old) {
         memcpy(old->parts, made.parts, sizeof(old->parts));
         old->checked_ns = now_ns;
+        old->looked_ns = codes->looked_ns;
         old->gone_ns = 0;
         if (cairn_pylayout_has(codes->layout->code_names))
             old->names_at = u64_of(from, codes->layout->code_names);
@@ -397,12 +401,13 @@ static int look_at(struct cairn_pycodes *codes, struct arrival *batch, size_t co
 }
 
 /* There is no code object any more. Frames that were read before that was seen ran it, so it is
- * known until the tick is over. */
+ * known until the tick is over; but where code takes over addresses, they may have run what came
+ * after it and is gone as well. */
 static void let_go(struct cairn_pycodes *codes, struct cairn_pycode_entry *entry, uint64_t now_ns)
 {
     if (!entry || entry->gone_ns == now_ns)
         return;
-    if (entry->gone_ns) {
+    if (entry->gone_ns || cairn_pycodes_takes_over(codes, now_ns)) {
         cairn_map_remove(&codes->by_address, entry->code.address, 0);
         return;
     }
@@ -426,6 +431,7 @@ static int read_headers(struct cairn_pycodes *codes, struct arrival *batch, size
             let_go(codes, entry, now_ns);
         } else if (entry && holds(codes->layout, &batch[i], entry, &looks[i])) {
             entry->checked_ns = now_ns;
+            entry->looked_ns = codes->looked_ns;
             entry->gone_ns = 0;
             batch[i].ok = false;
         }
@@ -444,6 +450,7 @@ static int meet_nameless(struct cairn_pycodes *codes, const struct arrival *from
     fingerprint_of(codes->layout, from, print);
     if (entry && !entry->named && memcmp(print, entry->parts, sizeof(print)) == 0) {
         entry->checked_ns = now_ns;
+        entry->looked_ns = codes->looked_ns;
         return 0;
     }
     if (entry) {
@@ -560,6 +567,7 @@ int cairn_pycodes_load(struct cairn_pycodes *codes, uint64_t now_ns)
     if (!codes->wanted.count)
         return 0;
     codes->loads++;
+    codes->looked_ns = cairn_clock_mono_ns();
     batch = cairn_calloc(BATCH, sizeof(*batch));
     cairn_buf_init(&buf, BATCH * (size_t)(4 << 20));
     if (!batch)

@@ -52,7 +52,8 @@ struct cairn_pycode_entry {
     uint32_t name_count; /* … the addresses of its names, asked for when they are needed … */
     uint64_t *names;
     uint64_t names_at;   /* … and of the tuple that holds them; 0: it was asked */
-    uint64_t checked_ns; /* when the fingerprint was last seen to hold … */
+    uint64_t checked_ns; /* at which tick the fingerprint was last seen to hold … */
+    uint64_t looked_ns;  /* … and when: a stack is read more than once at a tick; … */
     uint64_t gone_ns;    /* … or that there is none; 0: it was not */
 };
 
@@ -77,6 +78,7 @@ struct cairn_pycodes {
     uint64_t taken_over_ns; /* … at an address that had been another's */
     uint64_t loads;         /* calls of load that had something to do */
     uint64_t arrivals;      /* how often code was met where it, or any, was not known to lie */
+    uint64_t looked_ns;     /* when the last load began */
     uint64_t copied_ns;     /* the reader's: when the frames whose code is asked for were copied */
 };
 

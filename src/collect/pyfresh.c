@@ -9,18 +9,23 @@
 #define BUSY_NS UINT64_C(250000000) /* so long after the last one that came */
 #define LATE_NS 30000 /* the least that a program needs to free code and to make other */
 
+bool cairn_pycodes_takes_over(const struct cairn_pycodes *codes, uint64_t now_ns)
+{
+    return now_ns - codes->taken_over_ns < BUSY_NS;
+}
+
 bool cairn_pycodes_is_fresh(const struct cairn_pycodes *codes,
                             const struct cairn_pycode_entry *entry, enum cairn_pycode_place place,
                             uint64_t now_ns)
 {
     bool busy = now_ns - codes->came_ns < BUSY_NS;
-    bool taken_over = now_ns - codes->taken_over_ns < BUSY_NS;
+    bool taken_over = cairn_pycodes_takes_over(codes, now_ns);
     uint64_t most_ns = busy ? FRESH_BUSY_NS : FRESH_NS;
 
     if (place == CAIRN_PYCODE_OUTER)
         most_ns *= taken_over ? 1 : 10;
     else if (taken_over || (busy && place == CAIRN_PYCODE_NEW))
-        most_ns = 0;
+        return entry && entry->looked_ns >= codes->copied_ns;
     return entry && now_ns - entry->checked_ns <= most_ns;
 }
 
@@ -33,5 +38,5 @@ bool cairn_pycodes_came_late(const struct cairn_pycodes *codes, struct cairn_pyc
     if (codes->loads == mark.loads)
         return false;
     now_ns = cairn_clock_mono_ns();
-    return now_ns - codes->taken_over_ns < BUSY_NS && now_ns - codes->copied_ns > LATE_NS;
+    return cairn_pycodes_takes_over(codes, now_ns) && now_ns - codes->copied_ns > LATE_NS;
 }

@@ -18,9 +18,12 @@ enum cairn_pycode_place {
     CAIRN_PYCODE_NEW,   /* it was not there when the thread was last read */
 };
 
-/* Whether `entry` (NULL allowed) was seen to hold so lately that it can be believed: at this tick,
- * where code took over the address of other code lately, and of a new frame while other code comes;
- * else for a while, which is ten times as long for an outer frame. */
+/* Whether code took over the address of other code lately. */
+bool cairn_pycodes_takes_over(const struct cairn_pycodes *codes, uint64_t now_ns);
+
+/* Whether `entry` (NULL allowed) was seen to hold so lately that it can be believed: after the
+ * frame was copied, where code took over the address of other code lately, and of a new frame while
+ * other code comes; else for a while, which is ten times as long for an outer frame. */
 bool cairn_pycodes_is_fresh(const struct cairn_pycodes *codes,
                             const struct cairn_pycode_entry *entry, enum cairn_pycode_place place,
                             uint64_t now_ns);

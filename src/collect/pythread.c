@@ -179,7 +179,7 @@ static int want_codes(const struct cairn_pycontext *ctx, const struct cairn_pyke
         else if (count - i <= CAIRN_PYCODE_INNER_FRAMES)
             place = CAIRN_PYCODE_INNER;
         if (all && place != CAIRN_PYCODE_OUTER)
-            fresh = raw->entry && raw->entry->checked_ns == ctx->now_ns;
+            fresh = raw->entry && raw->entry->looked_ns >= ctx->codes->copied_ns;
         else
             fresh = cairn_pycodes_is_fresh(ctx->codes, raw->entry, place, ctx->now_ns);
         if (raw->code && !fresh)

@@ -234,12 +234,11 @@ def lines_of_functions(script):
 
 
 CHURN = ["exceptions.py", "flutter.py", "generators.py", "relays.py", "tides.py"]
-UNSOLVED_UNTIL_310 = ["modules.py", "tides.py"]
 FULL = os.environ.get("CAIRN_FULL")
 
 
 def churn(cairn, interpreter, script, seconds, rate, least_per_s):
-    if script in UNSOLVED_UNTIL_310 and not interpreter.has_qualnames and not FULL:
+    if script == "tides.py" and not interpreter.has_qualnames and not FULL:
         pytest.skip("not solved until 3.10, see docs/accuracy.md: in make test-full")
     file, ended = cairn.record(interpreter, script, seconds, options=["-r", rate])
     stacks = cairn.collapsed(file, "--unit", "samples")

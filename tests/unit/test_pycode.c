@@ -182,12 +182,30 @@ static void test_code_that_goes_while_it_is_read(void **state)
     setup(state);
 }
 
+/* What was known there, and is gone: frames read before that ran it, but where other code may have
+ * come and gone since. */
+static void test_code_that_is_gone(void **state)
+{
+    struct world *world = *state;
+    const uint64_t later_ns = NOW_NS + 1000;
+
+    for (int takes_over = 0; takes_over < 2; takes_over++) {
+        set_references(world, 1);
+        assert_non_null(load(world, NOW_NS));
+        world->codes.taken_over_ns = takes_over ? NOW_NS : 0;
+        set_references(world, 0);
+        assert_int_equal(load(world, later_ns) == NULL, takes_over);
+        assert_null(load(world, later_ns + 1));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_code_is_read, setup, teardown),
         cmocka_unit_test_setup_teardown(test_every_count_of_references_is_one, setup, teardown),
         cmocka_unit_test_setup_teardown(test_freed_memory_is_no_code, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_code_that_is_gone, setup, teardown),
         cmocka_unit_test_setup_teardown(test_code_that_goes_while_it_is_read, setup, teardown),
     };
 

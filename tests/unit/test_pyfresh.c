@@ -16,9 +16,9 @@
 static bool is_fresh(enum cairn_pycode_place place, uint64_t ago_ns, uint64_t came_ns,
                      uint64_t taken_over_ns)
 {
-    struct cairn_pycodes codes = {.came_ns = NOW_NS - came_ns,
-                                  .taken_over_ns = NOW_NS - taken_over_ns};
-    struct cairn_pycode_entry entry = {.checked_ns = NOW_NS - ago_ns};
+    struct cairn_pycodes codes = {
+        .came_ns = NOW_NS - came_ns, .taken_over_ns = NOW_NS - taken_over_ns, .copied_ns = NOW_NS};
+    struct cairn_pycode_entry entry = {.checked_ns = NOW_NS - ago_ns, .looked_ns = NOW_NS - ago_ns};
 
     return cairn_pycodes_is_fresh(&codes, &entry, place, NOW_NS);
 }
