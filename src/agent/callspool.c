@@ -57,6 +57,7 @@ struct tree {
     CAIRN_VEC(struct step) steps;
     uint64_t events, lost, strays, healed, folded;
     uint64_t visits; /* nodes of this file: no more than have room in it */
+    bool grew;       /* the process lived, and may have counted while its file was copied */
 };
 
 /* What an address of the process stands for; NULL: nothing that is in the file. */
@@ -261,7 +262,8 @@ static int visit(struct tree *tree, struct step step)
     sums = sums_of(tree, address, node);
     CAIRN_TRY(stack_of(tree, step.stack, node->key, &stack, &known));
     if (!known) {
-        tree->lost += to_count(sums.calls);
+        /* Of one that lives on it came after the copy began, as all that it will count yet. */
+        tree->lost += tree->grew ? 0 : to_count(sums.calls);
         return 0;
     }
     CAIRN_TRY(put_row(tree, stack, &sums));
@@ -372,8 +374,19 @@ static int put_process(struct tree *tree, const struct cairn_spool_head *head)
 
 /* --- files --- */
 
-/* A copy of what was used of a file; NULL: it is none of ours, or of another build. */
-static int copy_file(int folder, const char *name, uint8_t **ret_bytes, size_t *ret_size_bytes)
+/* Whether the process goes on: what it will count yet is not in the recording. */
+static bool is_alive(const struct cairn_spool_head *head)
+{
+    char path[64];
+
+    (void)snprintf(path, sizeof(path), "/proc/%" PRIu64 "/stat", head->pid);
+    return head->start_ns != 0 && cairn_spool_start_ns(path) == head->start_ns;
+}
+
+/* A copy of what was used of a file; NULL: it is none of ours, or of another build. *ret_grew: the
+ * process lived when the copy began. */
+static int copy_file(int folder, const char *name, uint8_t **ret_bytes, size_t *ret_size_bytes,
+                     bool *ret_grew)
 {
     struct cairn_spool_head head;
     int fd = cairn_io_openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0);
@@ -386,6 +399,7 @@ static int copy_file(int folder, const char *name, uint8_t **ret_bytes, size_t *
         head.magic == CAIRN_SPOOL_MAGIC && head.thread_bytes == sizeof(struct cairn_exact_thread) &&
         head.node_bytes == sizeof(struct cairn_exact_node) && head.used_bytes >= sizeof(head) &&
         head.used_bytes <= CAIRN_SPOOL_REGION_BYTES) {
+        *ret_grew = is_alive(&head);
         *ret_size_bytes = head.used_bytes;
         *ret_bytes = cairn_malloc(head.used_bytes);
         if (*ret_bytes == NULL)
@@ -399,15 +413,6 @@ static int copy_file(int folder, const char *name, uint8_t **ret_bytes, size_t *
     return code;
 }
 
-/* Whether the process goes on: what it will count yet is not in the recording. */
-static bool is_alive(const struct cairn_spool_head *head)
-{
-    char path[64];
-
-    (void)snprintf(path, sizeof(path), "/proc/%" PRIu64 "/stat", head->pid);
-    return head->start_ns != 0 && cairn_spool_start_ns(path) == head->start_ns;
-}
-
 static int put_file(struct tree *tree, int folder, const char *name,
                     struct cairn_callspool_result *result)
 {
@@ -415,7 +420,7 @@ static int put_file(struct tree *tree, int folder, const char *name,
     uint8_t *bytes;
     int code;
 
-    CAIRN_TRY(copy_file(folder, name, &bytes, &tree->size_bytes));
+    CAIRN_TRY(copy_file(folder, name, &bytes, &tree->size_bytes, &tree->grew));
     if (bytes == NULL)
         return 0;
     tree->bytes = bytes;
@@ -490,6 +495,7 @@ int cairn_callspool_write(const char *folder, struct cairn_sink *sink, uint32_t 
         code = begin(&tree);
     if (code == 0)
         code = put_files(&tree, folder, ret_result);
+    ret_result->lost = tree.lost;
     if (code == 0)
         code = put_counters(&tree, ret_result);
     if (code == 0)

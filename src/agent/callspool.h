@@ -1,7 +1,8 @@
 /* callspool.h: what engines left in their spools, as rows of a recording.
  *
  * Each file is copied first and judged on the copy: whoever wrote it may have died at any moment,
- * or live on. What points nowhere is left out and counted as lost.
+ * or live on. What points nowhere is left out and counted as lost, but of one that lives on, where
+ * it came after the copy began.
  */
 #ifndef CAIRN_CALLSPOOL_H
 #define CAIRN_CALLSPOOL_H
@@ -11,6 +12,7 @@
 
 struct cairn_callspool_result {
     uint64_t processes, cut_short; /* files; of them those that were not ended on purpose */
+    uint64_t lost;                 /* calls */
 };
 
 /* Writes the trees of all files of `folder` as a writer of its own, `writer_id`.

@@ -18,6 +18,7 @@
 #include "callspool.h"
 #include "decode.h"
 #include "exact.h"
+#include "exact_parts.h"
 #include "reader.h"
 #include "rng.h"
 #include "ticks.h"
@@ -211,10 +212,43 @@ static void test_a_garbled_file_is_read_to_an_end(void **state)
     cairn_callspool_remove(folder);
 }
 
+/* A process that goes on may make a callee known after the place where that stands was copied. */
+static void test_what_came_while_the_file_was_copied_is_not_lost(void **state)
+{
+    struct cairn_spool_head head;
+    char folder[32], path[128] = "";
+    const struct cairn_exact_key *none = NULL;
+    struct found found;
+    off_t at;
+    int fd;
+
+    (void)state;
+    cairn_ticks_begin();
+    leave_spool(folder);
+    path_of_spool(folder, path);
+    fd = open(path, O_RDWR | O_CLOEXEC);
+    assert_int_equal(pread(fd, &head, sizeof(head), 0), sizeof(head));
+    at = (off_t)((uint64_t)(uintptr_t)head.threads - head.base +
+                 offsetof(struct cairn_exact_thread, first_key));
+    assert_int_equal(pwrite(fd, &none, sizeof(none), at), sizeof(none));
+    read_spool(folder, &found);
+    assert_true(found.result.lost > 0);
+    assert_int_equal(found.calls, 0);
+
+    head.pid = (uint64_t)getpid(); /* it lives */
+    head.start_ns = cairn_spool_start_ns("/proc/self/stat");
+    assert_int_equal(pwrite(fd, &head, sizeof(head), 0), sizeof(head));
+    read_spool(folder, &found);
+    assert_int_equal(found.result.lost, 0);
+    close(fd);
+    cairn_callspool_remove(folder);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_killed_process_left_all_it_counted),
+        cmocka_unit_test(test_what_came_while_the_file_was_copied_is_not_lost),
         cmocka_unit_test(test_a_garbled_file_is_read_to_an_end),
     };
 
