@@ -65,6 +65,10 @@ void cairn_remains_of(struct cairn_subject *subject, const struct cairn_worker *
     /* No less than 0: what is loose is of its own time, or was given to it and is in gone_ns. */
     subject->remains.gone_ns += worker->cpu_ns - loose_ns;
     subject->remains.left_ns += (int64_t)loose_ns;
+    if (cairn_remains_fresh(worker) && worker->track && worker->last_stack) {
+        subject->remains.track = worker->track;
+        subject->remains.stack = worker->last_stack;
+    }
     subject->remains.again = true;
 }
 

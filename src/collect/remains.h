@@ -19,13 +19,14 @@ struct cairn_subject;
 struct cairn_worker;
 
 struct cairn_remains {
-    bool open;           /* the books are held against each other at this tick */
-    bool again;          /* … and are to be at the next: a thread came or went */
-    bool blind;          /* a book was not to be had: only loose ends are left over */
-    uint64_t process_ns; /* the process' book, when last read */
-    uint64_t gone_ns;    /* of it: what rows hold of threads that are over, or were before us */
-    uint64_t end_ns;     /* what it came to, when the process is gone; 0: not known */
-    int64_t left_ns;     /* of it: what no row holds; below 0: what rows hold too much */
+    bool open;             /* the books are held against each other at this tick */
+    bool again;            /* … and are to be at the next: a thread came or went */
+    bool blind;            /* a book was not to be had: only loose ends are left over */
+    uint64_t process_ns;   /* the process' book, when last read */
+    uint64_t gone_ns;      /* of it: what rows hold of threads that are over, or were before us */
+    uint64_t end_ns;       /* what it came to, when the process is gone; 0: not known */
+    int64_t left_ns;       /* of it: what no row holds; below 0: what rows hold too much */
+    uint32_t track, stack; /* of the last one that came and went, and what it did; 0: none did */
 };
 
 /* Before the workers are looked at: reads the process' book where it may tell something new. */

@@ -157,6 +157,28 @@ static void take_latest_tick(struct cairn_sampler *sampler, struct cairn_worker 
     sampler->stats.samples++;
 }
 
+/* What one thread cannot have run in the time of its row was run beside it, by threads that came
+ * and went and of which nobody knows more than of the last one that was met. */
+static void share_latest_tick(struct cairn_sampler *sampler, const struct cairn_remains *remains,
+                              struct cairn_worker *first)
+{
+    struct cairn_run *run = &first->run;
+    uint64_t room = sampler->span_ns / sampler->quantum_ns;
+    struct cairn_worker other = {.track = remains->track};
+
+    if (!remains->track || remains->track == first->track || run->ticks != 1 ||
+        run->cpu_quanta <= room || run->first_tick != cairn_writer_tick_index(sampler->writer))
+        return;
+    other.run = (struct cairn_run){.stack = remains->stack,
+                                   .ticks = 1,
+                                   .first_tick = run->first_tick,
+                                   .cpu_quanta = run->cpu_quanta - room,
+                                   .state = CAIRN_SAMPLE_UNKNOWN};
+    run->cpu_quanta = room;
+    sampler->stats.samples++;
+    cairn_runs_close(sampler, &other);
+}
+
 void cairn_runs_end(struct cairn_sampler *sampler, struct cairn_subject *subject)
 {
     struct cairn_worker *first = subject->workers.count ? subject->workers.items[0] : NULL;
@@ -174,6 +196,7 @@ void cairn_runs_end(struct cairn_sampler *sampler, struct cairn_subject *subject
     if (first && first->run.ticks) {
         left += (int64_t)first->run.cpu_quanta;
         first->run.cpu_quanta = left > 0 ? (uint64_t)left : 0;
+        share_latest_tick(sampler, &subject->remains, first);
     }
     for (size_t i = 0; i < subject->workers.count; i++)
         cairn_runs_close(sampler, subject->workers.items[i]);

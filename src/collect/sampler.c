@@ -482,6 +482,7 @@ int cairn_sampler_tick(struct cairn_sampler *sampler, uint64_t number, uint64_t 
         else
             remove_subject(sampler, i);
     }
+    sampler->span_ns = now_ns - sampler->last_ns;
     sampler->last_ns = now_ns;
     return sampler->code;
 }
