@@ -180,7 +180,7 @@ static int read_escape(struct cairn_jsonin *json, uint32_t *high)
 {
     static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
     const char *found;
-    uint32_t unit;
+    uint32_t unit = 0;
     uint8_t byte;
 
     CAIRN_TRY(peek(json, &byte));
