@@ -2,8 +2,6 @@
 
 #include "clock.h"
 
-#define STALL_NS 100000000u /* of a tick: we stood still, and much came and went */
-
 enum sample_column {
     COL_TRACK,
     COL_TICK,
@@ -126,46 +124,21 @@ void cairn_runs_gone(void *ctx, struct cairn_worker *worker)
     cairn_runs_close(sampler, worker);
 }
 
-/* What one thread cannot have run in the time of its row was run beside it, by threads that came
- * and went and of which nobody knows more than of the last one that was met: so much of it as
- * another row of the latest tick has room for. Returns what that is. */
-static uint64_t give_beside(struct cairn_sampler *sampler, const struct cairn_subject *subject,
-                            uint64_t quanta, uint64_t room)
-{
-    const struct cairn_remains *remains = &subject->remains;
-    struct cairn_worker other = {.track = remains->track};
-
-    if (!remains->track || remains->track == subject->workers.items[0]->track)
-        return 0;
-    if (quanta > room)
-        quanta = room;
-    other.run = (struct cairn_run){.stack = remains->stack,
-                                   .ticks = 1,
-                                   .first_tick = cairn_writer_tick_index(sampler->writer),
-                                   .cpu_quanta = quanta,
-                                   .state = CAIRN_SAMPLE_UNKNOWN};
-    sampler->stats.samples++;
-    cairn_runs_close(sampler, &other);
-    return quanta;
-}
-
 void cairn_runs_of_missed(struct cairn_sampler *sampler, struct cairn_subject *subject,
                           uint64_t span_ns)
 {
     uint64_t room = span_ns / sampler->quantum_ns;
-    uint64_t missed = cairn_remains_missed_ns(subject, span_ns) / sampler->quantum_ns, more = 0;
+    uint64_t missed = cairn_remains_missed_ns(subject, span_ns) / sampler->quantum_ns;
     struct cairn_run *run = subject->workers.count ? &subject->workers.items[0]->run : NULL;
 
     /* A run of more ticks than this one has no CPU time so far. */
     if (!missed || !run || !run->ticks || run->cpu_quanta >= room ||
         run->first_tick + run->ticks != cairn_writer_tick_index(sampler->writer) + 1)
         return;
-    if (span_ns >= STALL_NS && missed > room - run->cpu_quanta)
-        more = give_beside(sampler, subject, missed - (room - run->cpu_quanta), room);
     room -= run->cpu_quanta;
     missed = missed < room ? missed : room;
     run->cpu_quanta += missed;
-    cairn_remains_taken(subject, (missed + more) * sampler->quantum_ns);
+    cairn_remains_taken(subject, missed * sampler->quantum_ns);
 }
 
 /* What is left over was run since the worker's last row, and no row holds more than its time: it
@@ -184,10 +157,32 @@ static void take_latest_tick(struct cairn_sampler *sampler, struct cairn_worker 
     sampler->stats.samples++;
 }
 
+/* What one thread cannot have run in the time of its row was run beside it, by threads that came
+ * and went and of which nobody knows more than of the last one that was met. */
+static void share_latest_tick(struct cairn_sampler *sampler, const struct cairn_remains *remains,
+                              struct cairn_worker *first)
+{
+    struct cairn_run *run = &first->run;
+    uint64_t room = sampler->span_ns / sampler->quantum_ns;
+    struct cairn_worker other = {.track = remains->track};
+
+    if (!remains->track || remains->track == first->track || run->ticks != 1 ||
+        run->cpu_quanta <= room || run->first_tick != cairn_writer_tick_index(sampler->writer))
+        return;
+    other.run = (struct cairn_run){.stack = remains->stack,
+                                   .ticks = 1,
+                                   .first_tick = run->first_tick,
+                                   .cpu_quanta = run->cpu_quanta - room,
+                                   .state = CAIRN_SAMPLE_UNKNOWN};
+    run->cpu_quanta = room;
+    sampler->stats.samples++;
+    cairn_runs_close(sampler, &other);
+}
+
 void cairn_runs_end(struct cairn_sampler *sampler, struct cairn_subject *subject)
 {
     struct cairn_worker *first = subject->workers.count ? subject->workers.items[0] : NULL;
-    uint64_t now_ns = cairn_clock_mono_ns(), room;
+    uint64_t now_ns = cairn_clock_mono_ns();
     int64_t left;
 
     for (size_t i = 0; i < subject->workers.count; i++) {
@@ -201,11 +196,7 @@ void cairn_runs_end(struct cairn_sampler *sampler, struct cairn_subject *subject
     if (first && first->run.ticks) {
         left += (int64_t)first->run.cpu_quanta;
         first->run.cpu_quanta = left > 0 ? (uint64_t)left : 0;
-        room = sampler->span_ns / sampler->quantum_ns;
-        if (first->run.ticks == 1 && first->run.cpu_quanta > room &&
-            first->run.first_tick == cairn_writer_tick_index(sampler->writer))
-            first->run.cpu_quanta -=
-                give_beside(sampler, subject, first->run.cpu_quanta - room, room);
+        share_latest_tick(sampler, &subject->remains, first);
     }
     for (size_t i = 0; i < subject->workers.count; i++)
         cairn_runs_close(sampler, subject->workers.items[i]);
