@@ -157,9 +157,10 @@ static void take_latest_tick(struct cairn_sampler *sampler, struct cairn_worker 
     sampler->stats.samples++;
 }
 
-/* What one thread cannot have run in the time of its row was run beside it, by threads that came and
- * went and of which nobody knows more than of the last one that was met. At the end of a tick that
- * came late the span is still that of the tick before: the other one gets nearly all of it then. */
+/* What one thread cannot have run in the time of its row was run beside it, by threads that came
+ * and went and of which nobody knows more than of the last one that was met. At the end of a tick
+ * that came late the span is still that of the tick before: the other one gets nearly all of it
+ * then. */
 static void share_latest_tick(struct cairn_sampler *sampler, const struct cairn_remains *remains,
                               struct cairn_worker *first)
 {
