@@ -7,8 +7,8 @@
 #include "clock.h"
 #include "err.h"
 #include "format.h"
+#include "pyarrival.h"
 #include "pyfresh.h"
-#include "pystr.h"
 #include "pyunits.h"
 
 #define STRINGS_MAX_BYTES ((size_t)512 << 20)
@@ -16,6 +16,8 @@
 #define CODES_MAX ((size_t)1 << 22)
 #define NAMELESS_MAX 1024
 #define BATCH 64
+#define ALIKE_MAX 8           /* entries of like content that are tried */
+#define OVER_NS 1000000000ull /* a stack that was read is not kept for so long */
 
 int cairn_pycodes_init(struct cairn_pycodes *codes, struct cairn_remote *remote,
                        const struct cairn_pylayout *layout, const struct cairn_pytable *table,
@@ -69,78 +71,6 @@ int cairn_pycodes_want(struct cairn_pycodes *codes, uint64_t address)
     return 0;
 }
 
-/* A code object on its way from the target into an entry. */
-struct arrival {
-    uint64_t address;
-    uint8_t bytes[CAIRN_PYLAYOUT_CODE_BYTES];
-    bool ok;
-    struct cairn_pystr strs[5]; /* by CAIRN_PYPART_; the last one is the instructions */
-};
-
-static uint64_t u64_of(const struct arrival *from, uint32_t place)
-{
-    uint64_t value;
-
-    memcpy(&value, from->bytes + place, sizeof(value));
-    return value;
-}
-
-static uint32_t u32_of(const struct arrival *from, uint32_t place)
-{
-    uint32_t value;
-
-    memcpy(&value, from->bytes + place, sizeof(value));
-    return value;
-}
-
-static uint32_t header_bytes(const struct cairn_pylayout *l)
-{
-    /* What is flexible behind the fixed part is the instructions themselves. */
-    return l->code_size < CAIRN_PYLAYOUT_CODE_BYTES ? l->code_size : CAIRN_PYLAYOUT_CODE_BYTES;
-}
-
-/* Memory that was freed looks like the object that was there, but for its first word: where its
- * references were counted stands 0, or the address of the next free block. A count is not 0, and
- * above its 32 bits 16 are (from 3.14 on flags follow). */
-static bool is_counted(const struct cairn_pylayout *l, const struct arrival *from)
-{
-    uint64_t word = u64_of(from, l->object_type - 8);
-
-    return (uint32_t)word != 0 && (word >> 32 & 0xffff) == 0;
-}
-
-/* The type of all code objects is the one whose name is "code"; asked once. */
-static bool is_code_type(struct cairn_pycodes *codes, uint64_t type)
-{
-    uint64_t name;
-    char text[5];
-
-    if (codes->type)
-        return type == codes->type;
-    if (!type || cairn_remote_get(codes->remote, type + codes->layout->type_name, &name, 8) < 0 ||
-        cairn_remote_get(codes->remote, name, text, sizeof(text)) < 0 ||
-        memcmp(text, "code", sizeof(text)) != 0)
-        return false;
-    codes->type = type;
-    return true;
-}
-
-static void fingerprint_of(const struct cairn_pylayout *l, const struct arrival *from,
-                           uint64_t ret_parts[CAIRN_PYCODE_PARTS])
-{
-    ret_parts[CAIRN_PYPART_NAME] = u64_of(from, l->code_name);
-    ret_parts[CAIRN_PYPART_QUALNAME] =
-        cairn_pylayout_has(l->code_qualname) ? u64_of(from, l->code_qualname) : 0;
-    ret_parts[CAIRN_PYPART_FILE] = u64_of(from, l->code_filename);
-    ret_parts[CAIRN_PYPART_LINETABLE] = u64_of(from, l->code_linetable);
-    ret_parts[CAIRN_PYPART_LINE] = u32_of(from, l->code_first_line);
-    /* Until 3.10 the instructions are an object of their own, later as many units behind it. */
-    ret_parts[CAIRN_PYPART_CODE] =
-        cairn_pylayout_has(l->code_bytes) ? u64_of(from, l->code_bytes) : 0;
-    ret_parts[CAIRN_PYPART_UNITS] =
-        cairn_pylayout_has(l->code_bytes) ? 0 : u32_of(from, l->object_count);
-}
-
 static int intern_part(struct cairn_pycodes *codes, const struct cairn_pystr *str,
                        struct cairn_span *ret)
 {
@@ -152,7 +82,7 @@ static int intern_part(struct cairn_pycodes *codes, const struct cairn_pystr *st
 }
 
 /* Where code of versions until 3.10 calls what by name. */
-static int take_sites(struct cairn_pycodes *codes, const struct arrival *from,
+static int take_sites(struct cairn_pycodes *codes, const struct cairn_pyarrival *from,
                       struct cairn_span text, struct cairn_pycode_entry *entry)
 {
     size_t calls = 0;
@@ -165,11 +95,11 @@ static int take_sites(struct cairn_pycodes *codes, const struct arrival *from,
     if (!entry->sites)
         return -CAIRN_ENOMEM;
     entry->site_count = (uint32_t)cairn_pysites_find(text, entry->sites, calls);
-    entry->names_at = u64_of(from, codes->layout->code_names);
+    entry->names_at = cairn_pyarrival_u64(from, codes->layout->code_names);
     return 0;
 }
 
-static int take_instructions(struct cairn_pycodes *codes, const struct arrival *from,
+static int take_instructions(struct cairn_pycodes *codes, const struct cairn_pyarrival *from,
                              struct cairn_pycode_entry *entry)
 {
     const struct cairn_pylayout *l = codes->layout;
@@ -179,16 +109,19 @@ static int take_instructions(struct cairn_pycodes *codes, const struct arrival *
         entry->start = from->address + l->code_instructions;
     entry->unit_count = (uint32_t)(from->strs[CAIRN_PYPART_LINE].text.size_bytes / 2);
     if (cairn_pylayout_has(l->code_frame_words))
-        entry->frame_bytes = u32_of(from, l->code_frame_words) * 8;
+        entry->frame_bytes = cairn_pyarrival_u32(from, l->code_frame_words) * 8;
     else if (cairn_pylayout_has(l->code_locals) && cairn_pylayout_has(l->code_stack))
         entry->frame_bytes =
-            (u32_of(from, l->code_locals) + u32_of(from, l->code_stack)) * 8 + l->frame_size;
+            (cairn_pyarrival_u32(from, l->code_locals) + cairn_pyarrival_u32(from, l->code_stack)) *
+                8 +
+            l->frame_size;
     if (entry->frame_bytes > l->frame_size)
         entry->stack_slots = (entry->frame_bytes - l->frame_size) / 8;
-    if (cairn_pylayout_has(l->code_locals) && u32_of(from, l->code_locals) < entry->stack_slots)
-        entry->local_slots = u32_of(from, l->code_locals);
+    if (cairn_pylayout_has(l->code_locals) &&
+        cairn_pyarrival_u32(from, l->code_locals) < entry->stack_slots)
+        entry->local_slots = cairn_pyarrival_u32(from, l->code_locals);
     if (cairn_pylayout_has(l->code_first_traceable)) {
-        entry->first_unit = u32_of(from, l->code_first_traceable);
+        entry->first_unit = cairn_pyarrival_u32(from, l->code_first_traceable);
         entry->hidden = entry->first_unit >= entry->unit_count;
     }
     if (!from->strs[CAIRN_PYPART_LINE].ok)
@@ -204,7 +137,7 @@ static int take_instructions(struct cairn_pycodes *codes, const struct arrival *
 }
 
 /* A version without qualified names has no address of one. */
-static bool has_names(const struct cairn_pylayout *l, const struct arrival *from)
+static bool has_names(const struct cairn_pylayout *l, const struct cairn_pyarrival *from)
 {
     return from->strs[CAIRN_PYPART_NAME].ok && from->strs[CAIRN_PYPART_FILE].ok &&
            (from->strs[CAIRN_PYPART_QUALNAME].ok || !cairn_pylayout_has(l->code_qualname));
@@ -225,35 +158,71 @@ static uint64_t content_of(const struct cairn_pycode_entry *entry)
            (uint64_t)entry->code.first_line << 40;
 }
 
-/* An entry of the same address and content that was there before; else NULL. */
-static struct cairn_pycode_entry *find_alike(const struct cairn_pycodes *codes,
-                                             const struct arrival *from,
-                                             const struct cairn_pycode_entry *entry)
+static bool same_content(const struct cairn_pycodes *codes, const struct cairn_pyarrival *from,
+                         const struct cairn_pycode_entry *a, const struct cairn_pycode_entry *b)
 {
     struct cairn_span text = from->strs[CAIRN_PYPART_LINE].text;
-    struct cairn_pycode_entry *old;
-    uint64_t index;
 
-    if (!entry->named || !from->strs[CAIRN_PYPART_LINE].ok ||
-        !cairn_map_get(&codes->by_content, from->address, content_of(entry), &index))
-        return NULL;
-    old = codes->entries.items[index];
-    if (old->code.name.data != entry->code.name.data ||
-        old->code.qualname.data != entry->code.qualname.data ||
-        old->code.file.data != entry->code.file.data ||
-        old->code.linetable.data != entry->code.linetable.data ||
-        old->code.first_line != entry->code.first_line || !old->units ||
-        old->unit_count != text.size_bytes / 2)
-        return NULL;
-    if (cairn_pylayout_has(codes->layout->code_bytes) &&
-        (old->text.size_bytes != text.size_bytes ||
-         memcmp(old->text.data, text.data, text.size_bytes) != 0))
-        return NULL;
-    return old;
+    if (a->code.name.data != b->code.name.data || a->code.qualname.data != b->code.qualname.data ||
+        a->code.file.data != b->code.file.data ||
+        a->code.linetable.data != b->code.linetable.data ||
+        a->code.first_line != b->code.first_line || !a->units ||
+        a->unit_count != text.size_bytes / 2)
+        return false;
+    return !cairn_pylayout_has(codes->layout->code_bytes) ||
+           (a->text.size_bytes == text.size_bytes &&
+            memcmp(a->text.data, text.data, text.size_bytes) == 0);
 }
 
-static int take_texts(struct cairn_pycodes *codes, const struct arrival *from, uint64_t now_ns,
-                      struct cairn_pycode_entry *entry)
+/* Whether the code object of an entry is over, and has been for longer than any stack that was read
+ * is kept. Who lets go of an address tells nobody, so it is asked. */
+static bool is_over(struct cairn_pycodes *codes, struct cairn_pycode_entry *entry)
+{
+    struct cairn_pyarrival probe = {.address = entry->code.address};
+    uint64_t print[CAIRN_PYCODE_PARTS];
+
+    if (codes->looked_ns - entry->looked_ns <= OVER_NS)
+        return false;
+    if (cairn_pycodes_find(codes, entry->code.address) != entry)
+        return true;
+    if (cairn_remote_get(codes->remote, probe.address, probe.bytes,
+                         cairn_pyarrival_bytes(codes->layout)) == 0) {
+        cairn_pyarrival_fingerprint(codes->layout, &probe, print);
+        if (cairn_pyarrival_is_counted(codes->layout, &probe) &&
+            cairn_pyarrival_is_code_type(codes,
+                                         cairn_pyarrival_u64(&probe, codes->layout->object_type)) &&
+            memcmp(print, entry->parts, sizeof(print)) == 0) {
+            entry->looked_ns = codes->looked_ns;
+            return false;
+        }
+    }
+    cairn_map_remove(&codes->by_address, entry->code.address, 0);
+    return true;
+}
+
+/* The entry of a code object of the same content that was there before, at this address or, where
+ * that object is over, at another one: a new object stands for it. NULL: none. */
+static struct cairn_pycode_entry *find_alike(struct cairn_pycodes *codes,
+                                             const struct cairn_pyarrival *from,
+                                             const struct cairn_pycode_entry *entry)
+{
+    struct cairn_pycode_entry *old;
+    uint64_t next;
+
+    if (!entry->named || !from->strs[CAIRN_PYPART_LINE].ok ||
+        !cairn_map_get(&codes->by_content, content_of(entry), 0, &next))
+        return NULL;
+    for (int i = 0; next && i < ALIKE_MAX; i++, next = old->alike) {
+        old = codes->entries.items[next - 1];
+        if (same_content(codes, from, old, entry) &&
+            (old->code.address == from->address || is_over(codes, old)))
+            return old;
+    }
+    return NULL;
+}
+
+static int take_texts(struct cairn_pycodes *codes, const struct cairn_pyarrival *from,
+                      uint64_t now_ns, struct cairn_pycode_entry *entry)
 {
     *entry = (struct cairn_pycode_entry){
         .code = {.address = from->address, .linetable_kind = lines_of(codes->table->minor)},
@@ -261,7 +230,7 @@ static int take_texts(struct cairn_pycodes *codes, const struct arrival *from, u
         .looked_ns = codes->looked_ns,
         .named = has_names(codes->layout, from),
     };
-    fingerprint_of(codes->layout, from, entry->parts);
+    cairn_pyarrival_fingerprint(codes->layout, from, entry->parts);
     entry->code.first_line = (uint32_t)entry->parts[CAIRN_PYPART_LINE];
     if (!entry->named)
         return 0;
@@ -274,42 +243,57 @@ static int take_texts(struct cairn_pycodes *codes, const struct arrival *from, u
     return 0;
 }
 
-static int add_entry(struct cairn_pycodes *codes, const struct arrival *from,
+static int add_entry(struct cairn_pycodes *codes, const struct cairn_pyarrival *from,
                      const struct cairn_pycode_entry *made)
 {
     struct cairn_pycode_entry *entry = cairn_arena_alloc(&codes->arena, sizeof(*entry));
     size_t count = codes->entries.count;
+    uint64_t alike = 0;
 
     if (!entry)
         return -CAIRN_ENOMEM;
+    cairn_map_get(&codes->by_content, content_of(made), 0, &alike);
     *entry = *made;
     entry->code.number = (uint32_t)count;
+    entry->alike = (uint32_t)alike;
     CAIRN_TRY(take_instructions(codes, from, entry));
     CAIRN_TRY(cairn_vec_reserve(&codes->entries, count + 1, CODES_MAX));
     CAIRN_TRY(cairn_map_put(&codes->by_address, from->address, 0, count));
-    CAIRN_TRY(cairn_map_put(&codes->by_content, from->address, content_of(entry), count));
+    CAIRN_TRY(cairn_map_put(&codes->by_content, content_of(entry), 0, count + 1));
     codes->entries.items[codes->entries.count++] = entry;
     return 0;
 }
 
-static int make_entry(struct cairn_pycodes *codes, const struct arrival *from, uint64_t now_ns)
+/* The code object that an entry stood for has come again. */
+static int come_again(struct cairn_pycodes *codes, const struct cairn_pyarrival *from,
+                      const struct cairn_pycode_entry *made, struct cairn_pycode_entry *entry)
+{
+    const struct cairn_pylayout *l = codes->layout;
+
+    memcpy(entry->parts, made->parts, sizeof(entry->parts));
+    entry->code.address = from->address;
+    entry->checked_ns = made->checked_ns;
+    entry->looked_ns = made->looked_ns;
+    entry->gone_ns = 0;
+    if (cairn_pylayout_has(l->code_instructions))
+        entry->start = from->address + l->code_instructions;
+    if (cairn_pylayout_has(l->code_names))
+        entry->names_at = cairn_pyarrival_u64(from, l->code_names);
+    return cairn_map_put(&codes->by_address, from->address, 0, entry->code.number);
+}
+
+static int make_entry(struct cairn_pycodes *codes, const struct cairn_pyarrival *from,
+                      uint64_t now_ns)
 {
     bool known = cairn_pycodes_find(codes, from->address) != NULL;
     struct cairn_pycode_entry made, *old;
 
     CAIRN_TRY(take_texts(codes, from, now_ns, &made));
     old = find_alike(codes, from, &made);
-    if (old) {
-        memcpy(old->parts, made.parts, sizeof(old->parts));
-        old->checked_ns = now_ns;
-        old->looked_ns = codes->looked_ns;
-        old->gone_ns = 0;
-        if (cairn_pylayout_has(codes->layout->code_names))
-            old->names_at = u64_of(from, codes->layout->code_names);
-        CAIRN_TRY(cairn_map_put(&codes->by_address, from->address, 0, old->code.number));
-    } else {
+    if (old)
+        CAIRN_TRY(come_again(codes, from, &made, old));
+    else
         CAIRN_TRY(add_entry(codes, from, &made));
-    }
     codes->came_ns = now_ns;
     codes->arrivals++;
     codes->stats->codes++;
@@ -351,14 +335,14 @@ struct look {
     bool ok[1 + LOOKS]; /* of the fixed part, of each head */
 };
 
-static bool holds(const struct cairn_pylayout *l, const struct arrival *from,
+static bool holds(const struct cairn_pylayout *l, const struct cairn_pyarrival *from,
                   const struct cairn_pycode_entry *entry, const struct look *look)
 {
     const struct cairn_span known[LOOKS] = {entry->code.name, entry->code.qualname,
                                             entry->code.linetable, entry->text};
     uint64_t print[CAIRN_PYCODE_PARTS];
 
-    fingerprint_of(l, from, print);
+    cairn_pyarrival_fingerprint(l, from, print);
     if (memcmp(print, entry->parts, sizeof(print)) != 0 || !entry->named)
         return false; /* what could not be read once may be there by now */
     for (int k = 0; k < LOOKS && entry->named; k++)
@@ -370,7 +354,7 @@ static bool holds(const struct cairn_pylayout *l, const struct arrival *from,
 }
 
 /* Reads the fixed parts, and what was known of their texts, in one go. */
-static int look_at(struct cairn_pycodes *codes, struct arrival *batch, size_t count,
+static int look_at(struct cairn_pycodes *codes, struct cairn_pyarrival *batch, size_t count,
                    struct look *looks)
 {
     struct cairn_remote_part parts[BATCH * (1 + LOOKS)] = {0};
@@ -381,7 +365,7 @@ static int look_at(struct cairn_pycodes *codes, struct arrival *batch, size_t co
         const struct cairn_pycode_entry *entry = cairn_pycodes_find(codes, batch[i].address);
 
         parts[some++] = (struct cairn_remote_part){batch[i].address, batch[i].bytes,
-                                                   header_bytes(codes->layout)};
+                                                   cairn_pyarrival_bytes(codes->layout)};
         for (int k = 0; k < LOOKS && entry; k++) {
             uint64_t text = entry->parts[looked_at[k]]; /* 0: this version has none */
 
@@ -416,7 +400,7 @@ static void let_go(struct cairn_pycodes *codes, struct cairn_pycode_entry *entry
 }
 
 /* Reads the fixed parts, and sorts out what needs no more than that. */
-static int read_headers(struct cairn_pycodes *codes, struct arrival *batch, size_t count,
+static int read_headers(struct cairn_pycodes *codes, struct cairn_pyarrival *batch, size_t count,
                         uint64_t now_ns)
 {
     struct look looks[BATCH];
@@ -425,8 +409,9 @@ static int read_headers(struct cairn_pycodes *codes, struct arrival *batch, size
     for (size_t i = 0; i < count; i++) {
         struct cairn_pycode_entry *entry = cairn_pycodes_find(codes, batch[i].address);
 
-        batch[i].ok = looks[i].ok[0] && is_counted(codes->layout, &batch[i]) &&
-                      is_code_type(codes, u64_of(&batch[i], codes->layout->object_type));
+        batch[i].ok = looks[i].ok[0] && cairn_pyarrival_is_counted(codes->layout, &batch[i]) &&
+                      cairn_pyarrival_is_code_type(
+                          codes, cairn_pyarrival_u64(&batch[i], codes->layout->object_type));
         if (!batch[i].ok) {
             let_go(codes, entry, now_ns);
         } else if (entry && holds(codes->layout, &batch[i], entry, &looks[i])) {
@@ -441,13 +426,14 @@ static int read_headers(struct cairn_pycodes *codes, struct arrival *batch, size
 
 /* What is left of a code object still looks like one, but for what it pointed to: it is one only if
  * it is still met at another tick. */
-static int meet_nameless(struct cairn_pycodes *codes, const struct arrival *from, uint64_t now_ns)
+static int meet_nameless(struct cairn_pycodes *codes, const struct cairn_pyarrival *from,
+                         uint64_t now_ns)
 {
     struct cairn_pycode_entry *entry = cairn_pycodes_find(codes, from->address);
     uint64_t met_ns, print[CAIRN_PYCODE_PARTS];
     int code;
 
-    fingerprint_of(codes->layout, from, print);
+    cairn_pyarrival_fingerprint(codes->layout, from, print);
     if (entry && !entry->named && memcmp(print, entry->parts, sizeof(print)) == 0) {
         entry->checked_ns = now_ns;
         entry->looked_ns = codes->looked_ns;
@@ -466,41 +452,32 @@ static int meet_nameless(struct cairn_pycodes *codes, const struct arrival *from
 }
 
 static struct cairn_pystr instructions_of(const struct cairn_pylayout *l,
-                                          const struct arrival *from)
+                                          const struct cairn_pyarrival *from)
 {
     if (cairn_pylayout_has(l->code_bytes))
         return (struct cairn_pystr){.kind = CAIRN_PYSTR_BYTES,
-                                    .address = u64_of(from, l->code_bytes)};
+                                    .address = cairn_pyarrival_u64(from, l->code_bytes)};
     /* ob_size of a code object counts its units. */
     return (struct cairn_pystr){.kind = CAIRN_PYSTR_RAW,
                                 .address = from->address + l->code_instructions,
-                                .raw_bytes = (size_t)u32_of(from, l->object_count) * 2};
-}
-
-static bool same_fingerprint(const struct cairn_pylayout *l, const struct arrival *a,
-                             const struct arrival *b)
-{
-    uint64_t parts[2][CAIRN_PYCODE_PARTS];
-
-    fingerprint_of(l, a, parts[0]);
-    fingerprint_of(l, b, parts[1]);
-    return memcmp(parts[0], parts[1], sizeof(parts[0])) == 0;
+                                .raw_bytes =
+                                    (size_t)cairn_pyarrival_u32(from, l->object_count) * 2};
 }
 
 /* What pointed to the texts may have gone while they were read: then they can be another's. */
-static int read_headers_again(struct cairn_pycodes *codes, struct arrival *batch, size_t count,
-                              uint64_t now_ns)
+static int read_headers_again(struct cairn_pycodes *codes, struct cairn_pyarrival *batch,
+                              size_t count, uint64_t now_ns)
 {
     const struct cairn_pylayout *l = codes->layout;
     struct cairn_remote_part parts[BATCH];
-    struct arrival again[BATCH];
+    struct cairn_pyarrival again[BATCH];
     bool ok[BATCH] = {0};
     size_t some = 0;
 
     for (size_t i = 0; i < count; i++)
         if (batch[i].ok) {
-            parts[some] =
-                (struct cairn_remote_part){batch[i].address, again[some].bytes, header_bytes(l)};
+            parts[some] = (struct cairn_remote_part){batch[i].address, again[some].bytes,
+                                                     cairn_pyarrival_bytes(l)};
             some++;
         }
     CAIRN_TRY(cairn_pystr_read_each(codes->remote, parts, some, ok));
@@ -508,8 +485,8 @@ static int read_headers_again(struct cairn_pycodes *codes, struct arrival *batch
     for (size_t i = 0; i < count; i++) {
         if (!batch[i].ok)
             continue;
-        batch[i].ok =
-            ok[some] && is_counted(l, &again[some]) && same_fingerprint(l, &batch[i], &again[some]);
+        batch[i].ok = ok[some] && cairn_pyarrival_is_counted(l, &again[some]) &&
+                      cairn_pyarrival_is_same(l, &batch[i], &again[some]);
         if (!batch[i].ok)
             let_go(codes, cairn_pycodes_find(codes, batch[i].address), now_ns);
         some++;
@@ -517,7 +494,7 @@ static int read_headers_again(struct cairn_pycodes *codes, struct arrival *batch
     return 0;
 }
 
-static int load_batch(struct cairn_pycodes *codes, struct arrival *batch, size_t count,
+static int load_batch(struct cairn_pycodes *codes, struct cairn_pyarrival *batch, size_t count,
                       uint64_t now_ns, struct cairn_buf *buf)
 {
     const struct cairn_pylayout *l = codes->layout;
@@ -530,7 +507,7 @@ static int load_batch(struct cairn_pycodes *codes, struct arrival *batch, size_t
 
         if (!batch[i].ok)
             continue;
-        fingerprint_of(l, &batch[i], print);
+        cairn_pyarrival_fingerprint(l, &batch[i], print);
         for (int part = CAIRN_PYPART_NAME; part <= CAIRN_PYPART_FILE; part++)
             strs[some++] = (struct cairn_pystr){.kind = CAIRN_PYSTR_STR, .address = print[part]};
         strs[some++] = (struct cairn_pystr){.kind = CAIRN_PYSTR_BYTES,
@@ -560,7 +537,7 @@ static int load_batch(struct cairn_pycodes *codes, struct arrival *batch, size_t
 
 int cairn_pycodes_load(struct cairn_pycodes *codes, uint64_t now_ns)
 {
-    struct arrival *batch;
+    struct cairn_pyarrival *batch;
     struct cairn_buf buf;
     int code = 0;
 

@@ -3,8 +3,8 @@
  * An entry is found by address and believed for a while; then its fingerprint (the addresses of
  * name, qualified name, file name and line table, and the first line) and the beginnings of its
  * names and line table are read again. An address that another code object took over gets another
- * entry, unless one like it was there before: who evaluates a text in a loop makes the same code
- * object ever again, for days. Other entries stay as they were.
+ * entry, unless one like it was there before, or anywhere where it is not any more: who evaluates a
+ * text in a loop makes the same code object ever again, for days. Other entries stay as they were.
  * Owner: the cache owns all entries until it is released. Threads: one.
  */
 #ifndef CAIRN_PYCODE_H
@@ -55,6 +55,8 @@ struct cairn_pycode_entry {
     uint64_t checked_ns; /* at which tick the fingerprint was last seen to hold … */
     uint64_t looked_ns;  /* … and when: a stack is read more than once at a tick; … */
     uint64_t gone_ns;    /* … or that there is none; 0: it was not */
+    uint32_t alike;      /* one more than the number of the one before it whose content hashes to
+                            the same; 0: none */
 };
 
 struct cairn_pycodes {
@@ -62,7 +64,8 @@ struct cairn_pycodes {
     const struct cairn_pylayout *layout;
     const struct cairn_pytable *table;
     uint64_t type; /* of all code objects; 0: not met yet */
-    struct cairn_map by_address, by_content;
+    struct cairn_map by_address;
+    struct cairn_map by_content; /* hash of it -> one more than the number of the latest entry */
     struct cairn_map holds; /* number of a code, offset -> which slots hold what is resumed there */
     struct cairn_map counts; /* the same -> how often it was the end of a stack, and the contrary */
     struct cairn_map

@@ -193,6 +193,18 @@ static int identify(struct cairn_pycontext *ctx, const struct cairn_pykept *kept
     return 0;
 }
 
+/* What lies in front of a link that was refused is in doubt as well: it is seen in this read, and
+ * need not wait for its turn at another tick. An import within an import has one such link each. */
+static void doubt_rest(struct trail *trail, size_t holds)
+{
+    const struct cairn_pyraw *walk = trail->ctx->walk.items;
+    size_t count = trail->ctx->walk.count;
+    bool again;
+
+    for (size_t i = holds + 1; i < count && i < holds + CAIRN_PYDOUBTS_MAX; i++)
+        (void)cairn_pykept_is_steady(trail->kept, &walk[count - i], &walk[count - i - 1], &again);
+}
+
 /* Judges from the root inwards; *ret_holds outermost frames hold. */
 static int judge_all(struct trail *trail, size_t same, size_t *ret_holds,
                      enum cairn_pycheck *ret_check)
@@ -206,6 +218,8 @@ static int judge_all(struct trail *trail, size_t same, size_t *ret_holds,
         code = cairn_pylinks_judge(trail->ctx, trail->kept, &walk[count - holds],
                                    &walk[count - holds - 1], ret_check);
     *ret_holds = code < 0 ? holds - 1 : count;
+    if (code == -CAIRN_EDAMAGED)
+        doubt_rest(trail, *ret_holds);
     return code;
 }
 
@@ -241,8 +255,10 @@ static int settle_at(struct trail *trail, uint64_t address, bool last)
         same = unchanged(ctx, kept);
         cairn_pylinks_prefetch(ctx, kept, same);
         code = identify(ctx, kept, &same, &check);
-        if (code == 0 && !trail->last && cairn_pycodes_came_late(ctx->codes, trail->mark))
+        if (code == 0 && !trail->last && cairn_pycodes_came_late(ctx->codes, trail->mark)) {
+            doubt_rest(trail, same ? same - 1 : 0);
             code = refuse(CAIRN_PYCHECK_CODE, &check);
+        }
         if (code == 0)
             code = judge_all(trail, same, &holds, &check);
         CAIRN_TRY(cairn_pylinks_note_owners(ctx, kept, same));

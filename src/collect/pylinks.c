@@ -1,5 +1,7 @@
 #include "pylinks.h"
 
+#include <string.h>
+
 #include "err.h"
 #include "pyframe.h"
 #include "pynotes.h"
@@ -201,6 +203,16 @@ static int judge_line(struct cairn_pycontext *ctx, const struct cairn_pyraw *cal
     return code == -CAIRN_ELIMIT ? 0 : code;
 }
 
+/* Whether it is the body of a module, which runs once: of what calls it, or what it calls from each
+ * of its places, there is nothing that could be usual. Nor was its frame another's before. */
+static bool is_body(const struct cairn_pyraw *raw)
+{
+    static const char name[] = "<module>";
+
+    return raw->entry->code.name.size_bytes == sizeof(name) - 1 &&
+           memcmp(raw->entry->code.name.data, name, sizeof(name) - 1) == 0;
+}
+
 /* Counts what is called from the caller's place. *ret_rare: hardly ever the callee, as copies of
  * two moments show it that do not belong together. A function that takes its share of the time
  * there is seen as often as that. Where stacks were refused just now, nothing is believed the first
@@ -213,7 +225,7 @@ static int note_sighting(struct cairn_pycontext *ctx, const struct cairn_pykept 
     uint64_t key_a = SITE_KEY | cairn_pynotes_key(caller), place = caller->instr << 32;
     uint64_t key_b = place | cairn_pynotes_key(callee), total = 0, known = 0, gap, mean;
     uint64_t read = (kept->ticks * CAIRN_PYREAD_TRIES + kept->tries) & READ_MASK;
-    bool first, restless = cairn_pykept_is_restless(kept);
+    bool first, restless = cairn_pykept_is_restless(kept) && !is_body(caller) && !is_body(callee);
     int code;
 
     (void)cairn_map_get(&ctx->calls, key_a, place, &total);

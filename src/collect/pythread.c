@@ -292,19 +292,13 @@ static int keep_good(struct cairn_pykept *kept)
 bool cairn_pykept_is_steady(struct cairn_pykept *kept, const struct cairn_pyraw *caller,
                             const struct cairn_pyraw *callee, bool *ret_again)
 {
-    bool same = kept->doubt.callee == callee->address && kept->doubt.caller == caller->address &&
-                kept->doubt.instr == caller->instr;
+    unsigned times;
 
-    *ret_again = same && kept->doubt.tick + 1 >= kept->ticks;
+    *ret_again = false;
     if (kept->later)
         return false; /* a read is asked once */
-    if (!same || kept->doubt.tick != kept->ticks)
-        kept->doubt.times = 0;
-    kept->doubt.callee = callee->address;
-    kept->doubt.caller = caller->address;
-    kept->doubt.instr = caller->instr;
-    kept->doubt.tick = kept->ticks;
-    return ++kept->doubt.times == CAIRN_PYREAD_TRIES;
+    times = cairn_pydoubts_count(&kept->doubts, kept->ticks, caller, callee, ret_again);
+    return times == CAIRN_PYREAD_TRIES;
 }
 
 /* A link was refused by a check that can be wrong: believes it when it is steady. *ret_again: it is

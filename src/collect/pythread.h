@@ -12,6 +12,7 @@
 #include "pyahead.h"
 #include "pyblocks.h"
 #include "pycode.h"
+#include "pydoubts.h"
 #include "pyplaces.h"
 #include "pyread.h"
 #include "pystack.h"
@@ -59,11 +60,7 @@ struct cairn_pykept {
     bool later;
     struct cairn_map resumers;
     uint64_t tid_next_ns; /* until 3.10: not before is its number looked for again */
-    struct {              /* a link that was refused though it may be right, and in how many … */
-        uint64_t callee, caller, instr;
-        uint64_t tick; /* … reads of the tick that it was refused in last */
-        unsigned times;
-    } doubt;
+    struct cairn_pydoubts doubts;
 };
 
 struct cairn_pycontext { /* what all threads of a reader share */

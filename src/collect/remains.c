@@ -6,6 +6,7 @@
 #define LATE_NS 5000000    /* of a tick: some of these went by, and none was met */
 #define PLENTY_NS 20000000 /* more than those that are met have room for */
 #define FRESH_NS 12000000u /* of CPU time: a scheduler tick, at 100 Hz, and some */
+#define YOUNG_NS 20000000u /* who is there for longer is not one of those that come and go */
 
 static int64_t min_of(int64_t a, int64_t b)
 {
@@ -79,6 +80,13 @@ uint64_t cairn_remains_missed_ns(const struct cairn_subject *subject, uint64_t s
     return left_ns > PLENTY_NS || (span_ns >= LATE_NS && left_ns > MUCH_NS) ? (uint64_t)left_ns : 0;
 }
 
+uint64_t cairn_remains_beside_ns(const struct cairn_subject *subject, uint64_t span_ns)
+{
+    int64_t left_ns = subject->remains.left_ns;
+
+    return left_ns > PLENTY_NS && span_ns > PLENTY_NS ? (uint64_t)left_ns : 0;
+}
+
 void cairn_remains_taken(struct cairn_subject *subject, uint64_t taken_ns)
 {
     subject->remains.gone_ns += taken_ns;
@@ -102,7 +110,7 @@ static bool went_on(const struct cairn_worker *worker, uint64_t since_ns)
 bool cairn_remains_wanted(const struct cairn_subject *subject, const struct cairn_worker *worker)
 {
     if (subject->remains.left_ns <= 0 || !cairn_remains_fresh(worker) || !worker->runs ||
-        !worker->turns)
+        !worker->turns || worker->look_ns - worker->met_ns > YOUNG_NS)
         return false;
     /* Rather to one that was just put off its processor than to nobody, in the end. */
     return !worker->clock.page || went_on(worker, worker->clock_ns) ||

@@ -44,8 +44,8 @@ void cairn_remains_of(struct cairn_subject *subject, const struct cairn_worker *
 /* Whether it may be one of those that come and go: the kernel's book has hardly told of it yet. */
 bool cairn_remains_fresh(const struct cairn_worker *worker);
 
-/* Whether something is left over, and it may be this worker's: it came not long ago, and was on a
- * processor since it was looked at. */
+/* Whether something is left over, and it may be this worker's: it came not long ago, by its own
+ * clock and by that on the wall, and was on a processor since it was looked at. */
 bool cairn_remains_wanted(const struct cairn_subject *subject, const struct cairn_worker *worker);
 
 /* Whether a thread without Python runs, or did since the tick before. One that came not long ago
@@ -65,7 +65,11 @@ void cairn_remains_settle(struct cairn_subject *subject, struct cairn_worker *wo
  * more is left over than those that are met have room for. 0: mostly. */
 uint64_t cairn_remains_missed_ns(const struct cairn_subject *subject, uint64_t span_ns);
 
-/* The first thread's row took so much of that. */
+/* What is left over then, when the first thread's row has taken what it has room for, and was run
+ * beside it: of a tick that was longer than what may wait for those that come. 0: mostly. */
+uint64_t cairn_remains_beside_ns(const struct cairn_subject *subject, uint64_t span_ns);
+
+/* A row took so much of that. */
 void cairn_remains_taken(struct cairn_subject *subject, uint64_t taken_ns);
 
 /* What is left over, or too much, when all its workers have gone. */

@@ -65,6 +65,26 @@ static uint64_t take_quanta(uint64_t *carry_ns, uint64_t delta_ns, uint64_t quan
     return total_ns / quantum_ns;
 }
 
+/* The time of the latest tick: since the one before. */
+static int64_t span_ns_of(const struct cairn_sampler *sampler)
+{
+    return (int64_t)(cairn_writer_tick_time(sampler->writer) - sampler->last_ns);
+}
+
+/* The reader gives a thread no more CPU time than its row has time for; the rest waits for room in
+ * later rows of the same thread, of which there is none after the last. So what there is room for
+ * is known here as well; below 0: what waits. */
+static void make_room(const struct cairn_sampler *sampler, struct cairn_worker *worker)
+{
+    worker->room_ns = (worker->room_ns < 0 ? worker->room_ns : 0) + span_ns_of(sampler);
+}
+
+static void take_room(const struct cairn_sampler *sampler, struct cairn_worker *worker,
+                      int64_t quanta)
+{
+    worker->room_ns -= quanta * (int64_t)sampler->quantum_ns;
+}
+
 static bool is_more_of(const struct cairn_run *run, const struct cairn_run *now)
 {
     return run->ticks && run->stack == now->stack && run->state == now->state &&
@@ -88,6 +108,8 @@ void cairn_runs_add(struct cairn_sampler *sampler, struct cairn_worker *worker,
     worker->cpu_delta_ns = worker->runq_delta_ns = 0;
     sampler->stats.samples++;
     worker->last_stack = now.stack;
+    make_room(sampler, worker);
+    take_room(sampler, worker, (int64_t)now.cpu_quanta);
     if (is_more_of(run, &now)) {
         run->ticks++;
         run->runq_quanta += now.runq_quanta;
@@ -102,11 +124,13 @@ void cairn_runs_add(struct cairn_sampler *sampler, struct cairn_worker *worker,
 static void end_run(struct cairn_sampler *sampler, struct cairn_worker *worker)
 {
     struct cairn_run *run = &worker->run;
+    uint64_t cpu_quanta;
 
     if (!run->ticks)
         return;
-    run->cpu_quanta +=
-        take_quanta(&worker->cpu_carry_ns, worker->cpu_delta_ns, sampler->quantum_ns);
+    cpu_quanta = take_quanta(&worker->cpu_carry_ns, worker->cpu_delta_ns, sampler->quantum_ns);
+    run->cpu_quanta += cpu_quanta;
+    take_room(sampler, worker, (int64_t)cpu_quanta);
     run->runq_quanta +=
         take_quanta(&worker->runq_carry_ns, worker->runq_delta_ns, sampler->quantum_ns);
     worker->cpu_delta_ns = worker->runq_delta_ns = 0;
@@ -124,25 +148,52 @@ void cairn_runs_gone(void *ctx, struct cairn_worker *worker)
     cairn_runs_close(sampler, worker);
 }
 
+/* What one thread cannot have run in the time of its rows was run beside it, by threads that came
+ * and went, of which nobody knows more than of the last one that was met: that one gets a row of
+ * the latest tick. Returns how much of it that holds. */
+static uint64_t give_beside(struct cairn_sampler *sampler, const struct cairn_remains *remains,
+                            uint64_t quanta)
+{
+    uint64_t room = (uint64_t)span_ns_of(sampler) / sampler->quantum_ns;
+    struct cairn_worker other = {.track = remains->track};
+
+    if (quanta > room)
+        quanta = room;
+    if (!remains->track || !quanta)
+        return 0;
+    other.run = (struct cairn_run){.stack = remains->stack,
+                                   .ticks = 1,
+                                   .first_tick = cairn_writer_tick_index(sampler->writer),
+                                   .cpu_quanta = quanta,
+                                   .state = CAIRN_SAMPLE_UNKNOWN};
+    sampler->stats.samples++;
+    cairn_runs_close(sampler, &other);
+    return quanta;
+}
+
 void cairn_runs_of_missed(struct cairn_sampler *sampler, struct cairn_subject *subject,
                           uint64_t span_ns)
 {
-    uint64_t room = span_ns / sampler->quantum_ns;
-    uint64_t missed = cairn_remains_missed_ns(subject, span_ns) / sampler->quantum_ns;
-    struct cairn_run *run = subject->workers.count ? &subject->workers.items[0]->run : NULL;
+    uint64_t missed = cairn_remains_missed_ns(subject, span_ns) / sampler->quantum_ns, taken;
+    struct cairn_worker *first = subject->workers.count ? subject->workers.items[0] : NULL;
 
     /* A run of more ticks than this one has no CPU time so far. */
-    if (!missed || !run || !run->ticks || run->cpu_quanta >= room ||
-        run->first_tick + run->ticks != cairn_writer_tick_index(sampler->writer) + 1)
+    if (!missed || !first || !first->run.ticks ||
+        first->run.first_tick + first->run.ticks != cairn_writer_tick_index(sampler->writer) + 1)
         return;
-    room -= run->cpu_quanta;
-    missed = missed < room ? missed : room;
-    run->cpu_quanta += missed;
-    cairn_remains_taken(subject, missed * sampler->quantum_ns);
+    taken = first->room_ns > 0 ? (uint64_t)first->room_ns / sampler->quantum_ns : 0;
+    if (taken > missed)
+        taken = missed;
+    first->run.cpu_quanta += taken;
+    take_room(sampler, first, (int64_t)taken);
+    cairn_remains_taken(subject, taken * sampler->quantum_ns);
+    missed = cairn_remains_beside_ns(subject, span_ns) / sampler->quantum_ns;
+    taken = give_beside(sampler, &subject->remains, missed);
+    cairn_remains_taken(subject, taken * sampler->quantum_ns);
 }
 
-/* What is left over was run since the worker's last row, and no row holds more than its time: it
- * gets one of the latest tick, at which the worker did what it did there. */
+/* What is left over was run since the worker's last row: it gets one of the latest tick, at which
+ * it did what it did there. */
 static void take_latest_tick(struct cairn_sampler *sampler, struct cairn_worker *worker)
 {
     struct cairn_run *run = &worker->run;
@@ -154,31 +205,16 @@ static void take_latest_tick(struct cairn_sampler *sampler, struct cairn_worker 
     run->first_tick = tick;
     run->ticks = 1;
     run->cpu_quanta = run->runq_quanta = 0;
+    make_room(sampler, worker);
     sampler->stats.samples++;
 }
 
-/* What one thread cannot have run in the time of its row was run beside it, by threads that came
- * and went and of which nobody knows more than of the last one that was met. At the end of a tick
- * that came late the span is still that of the tick before: the other one gets nearly all of it
- * then. */
-static void share_latest_tick(struct cairn_sampler *sampler, const struct cairn_remains *remains,
-                              struct cairn_worker *first)
+/* What the latest row holds that no row of the worker's has room for. */
+static uint64_t over_quanta(const struct cairn_sampler *sampler, const struct cairn_worker *worker)
 {
-    struct cairn_run *run = &first->run;
-    uint64_t room = sampler->span_ns / sampler->quantum_ns;
-    struct cairn_worker other = {.track = remains->track};
+    uint64_t over = (uint64_t)-worker->room_ns / sampler->quantum_ns;
 
-    if (!remains->track || remains->track == first->track || run->ticks != 1 ||
-        run->cpu_quanta <= room || run->first_tick != cairn_writer_tick_index(sampler->writer))
-        return;
-    other.run = (struct cairn_run){.stack = remains->stack,
-                                   .ticks = 1,
-                                   .first_tick = run->first_tick,
-                                   .cpu_quanta = run->cpu_quanta - room,
-                                   .state = CAIRN_SAMPLE_UNKNOWN};
-    run->cpu_quanta = room;
-    sampler->stats.samples++;
-    cairn_runs_close(sampler, &other);
+    return over < worker->run.cpu_quanta ? over : worker->run.cpu_quanta;
 }
 
 void cairn_runs_end(struct cairn_sampler *sampler, struct cairn_subject *subject)
@@ -193,12 +229,16 @@ void cairn_runs_end(struct cairn_sampler *sampler, struct cairn_subject *subject
         cairn_remains_of(subject, subject->workers.items[i]);
     }
     left = cairn_remains_end(subject) / (int64_t)sampler->quantum_ns;
-    if (first && left > 0)
+    if (first && (left > 0 || first->room_ns < 0))
         take_latest_tick(sampler, first);
     if (first && first->run.ticks) {
-        left += (int64_t)first->run.cpu_quanta;
-        first->run.cpu_quanta = left > 0 ? (uint64_t)left : 0;
-        share_latest_tick(sampler, &subject->remains, first);
+        if (left < -(int64_t)first->run.cpu_quanta)
+            left = -(int64_t)first->run.cpu_quanta;
+        first->run.cpu_quanta += (uint64_t)left;
+        take_room(sampler, first, left);
+        if (first->room_ns < 0 && first->track != subject->remains.track)
+            first->run.cpu_quanta -=
+                give_beside(sampler, &subject->remains, over_quanta(sampler, first));
     }
     for (size_t i = 0; i < subject->workers.count; i++)
         cairn_runs_close(sampler, subject->workers.items[i]);

@@ -18,6 +18,7 @@
 #define SCAN_POLLED_NS 20000000ull
 #define NAMELESS_NS 100000000ull
 #define EXITING_NS 100000000ull /* the first thread of a process may be a zombie for good */
+#define KEPT_NS 5000000ull      /* from a tick, by whoever stopped Cairn or took its processor */
 #define LOOK_PART 20 /* looking for threads and children may take one such part of the time */
 
 static int keep_code(struct cairn_sampler *sampler, int code)
@@ -179,6 +180,13 @@ static void give_up(struct cairn_sampler *sampler, const struct cairn_subject *s
         tell_unsupported(sampler, subject);
 }
 
+static void end_tracks(struct cairn_sampler *sampler, struct cairn_subject *subject)
+{
+    for (size_t i = 0; i < subject->ended.count; i++)
+        cairn_writer_track_end(sampler->writer, subject->ended.items[i]);
+    subject->ended.count = 0;
+}
+
 static void remove_subject(struct cairn_sampler *sampler, size_t at)
 {
     struct cairn_subject *subject = sampler->subjects.items[at];
@@ -186,6 +194,11 @@ static void remove_subject(struct cairn_sampler *sampler, size_t at)
     cairn_runs_end(sampler, subject);
     keep_code(sampler, cairn_tasks_end(subject, sampler->writer));
     give_up(sampler, subject);
+    end_tracks(sampler, subject);
+    cairn_writer_track_end(sampler->writer, subject->remains.track);
+    for (size_t i = 0; i < subject->workers.count; i++)
+        cairn_writer_track_end(sampler->writer, subject->workers.items[i]->track);
+    cairn_writer_track_end(sampler->writer, subject->track);
     cairn_subject_free(subject);
     sampler->subjects.count--;
     memmove(sampler->subjects.items + at, sampler->subjects.items + at + 1,
@@ -466,8 +479,20 @@ static bool tick_subject(struct cairn_sampler *sampler, struct cairn_subject *su
         sample_worker(sampler, subject, subject->workers.items[i], now_ns);
     }
     cairn_runs_of_missed(sampler, subject, now_ns - sampler->last_ns);
+    end_tracks(sampler, subject);
     if (!sampler->single)
         keep_code(sampler, cairn_tasks_look(subject, sampler->writer, &sampler->labels, now_ns));
+    return true;
+}
+
+/* Of a process that is gone. What it did while Cairn was kept from this tick has no room in it, but
+ * in the next, which comes late. */
+static bool ends_later(struct cairn_subject *subject, uint64_t now_ns)
+{
+    if (subject->ending || cairn_clock_mono_ns() - now_ns < KEPT_NS)
+        return false;
+    subject->ending = true;
+    subject->threads_changed = true;
     return true;
 }
 
@@ -477,12 +502,12 @@ int cairn_sampler_tick(struct cairn_sampler *sampler, uint64_t number, uint64_t 
     sampler->stats.ticks++;
     find_processes(sampler, now_ns);
     for (size_t i = 0; i < sampler->subjects.count;) {
-        if (tick_subject(sampler, sampler->subjects.items[i], now_ns))
+        if (tick_subject(sampler, sampler->subjects.items[i], now_ns) ||
+            ends_later(sampler->subjects.items[i], now_ns))
             i++;
         else
             remove_subject(sampler, i);
     }
-    sampler->span_ns = now_ns - sampler->last_ns;
     sampler->last_ns = now_ns;
     return sampler->code;
 }

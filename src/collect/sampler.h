@@ -27,8 +27,7 @@ struct cairn_sampler {
     bool follow_children;
     bool single; /* a single tick is all there will be: ask the kernel for each state */
     uint64_t quantum_ns;
-    uint64_t last_ns; /* time of the tick before … */
-    uint64_t span_ns; /* … and since the one before that */
+    uint64_t last_ns; /* time of the tick before */
     CAIRN_VEC(struct cairn_subject *) subjects;
     struct cairn_pyfiles files;
     struct cairn_sampler_stats stats;

@@ -97,6 +97,7 @@ void cairn_subject_free(struct cairn_subject *subject)
     for (size_t i = 0; i < subject->workers.count; i++)
         worker_free(subject->workers.items[i]);
     cairn_vec_release(&subject->workers);
+    cairn_vec_release(&subject->ended);
     cairn_waits_release(&subject->waits);
     cairn_tasks_free(subject->tasks);
     free(subject);
@@ -180,10 +181,21 @@ static int worker_add(struct cairn_subject *subject, pid_t tid, bool from_birth,
     return 0;
 }
 
+/* Of those that came and went the last one may get a row yet (runs.h). Best effort: what is not
+ * noted is kept. */
+static void note_ended(struct cairn_subject *subject, uint32_t last, uint32_t track)
+{
+    uint32_t ended = subject->remains.track == track ? last : track;
+
+    if (ended && cairn_vec_reserve(&subject->ended, subject->ended.count + 1, UINT32_MAX) == 0)
+        subject->ended.items[subject->ended.count++] = ended;
+}
+
 static void worker_remove(struct cairn_subject *subject, size_t at,
                           void (*gone)(void *ctx, struct cairn_worker *worker), void *ctx)
 {
     struct cairn_worker *worker = subject->workers.items[at];
+    uint32_t last = subject->remains.track;
 
     /* Until 3.10 nothing in its state tells that another thread has taken it over: see join. */
     for (struct cairn_state *state = worker->states; state; state = state->next)
@@ -191,6 +203,7 @@ static void worker_remove(struct cairn_subject *subject, size_t at,
     cairn_states_release(worker);
     gone(ctx, worker);
     cairn_remains_of(subject, worker);
+    note_ended(subject, last, worker->track);
     worker_free(worker);
     subject->workers.count--;
     memmove(subject->workers.items + at, subject->workers.items + at + 1,

@@ -67,6 +67,7 @@ struct cairn_worker { /* a thread of a subject */
 
     struct cairn_wait wait; /* what it waits for, or last did */
     struct cairn_run run;
+    int64_t room_ns; /* its rows have time for so much CPU time more; below 0: hold too much */
     uint32_t last_stack;
     uint8_t last_status; /* enum cairn_pystack_status, when last read */
     bool settled;        /* it was read while the thread stood still: nothing can be new */
@@ -100,6 +101,7 @@ struct cairn_subject {
         names_wait_ns;         /* when to read the thread names next, how long that grew */
     uint64_t state_at_ns;      /* when to ask whether it is stopped next */
     bool threads_changed;      /* a record said so */
+    bool ending;               /* it was gone at the tick before, which had no room for its end */
     pid_t exiting_tid;         /* of the thread that a record said ends … */
     uint64_t exiting_until_ns; /* … and until when each tick looks whether it is gone */
     uint64_t children_at_ns;   /* when to look for children next */
@@ -111,6 +113,7 @@ struct cairn_subject {
     struct cairn_tasks *tasks; /* asyncio's, as far as met; NULL: none looked for */
     struct cairn_remains remains;
     CAIRN_VEC(struct cairn_worker *) workers;
+    CAIRN_VEC(uint32_t) ended; /* tracks of workers that are gone, that get no row any more */
 };
 
 /* A process that is there now; no workers yet. -CAIRN_EGONE, -CAIRN_ENOMEM. */

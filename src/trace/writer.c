@@ -26,7 +26,6 @@ static int begin_parts(struct cairn_writer *writer)
     CAIRN_TRY(cairn_vec_reserve(&writer->modules, 1, CAIRN_IDS_MAX));
     CAIRN_TRY(cairn_vec_reserve(&writer->locations, 1, CAIRN_IDS_MAX));
     CAIRN_TRY(cairn_vec_reserve(&writer->stacks, 1, CAIRN_IDS_MAX));
-    CAIRN_TRY(cairn_vec_reserve(&writer->tracks, 1, CAIRN_IDS_MAX));
     for (size_t i = 0; i < CAIRN_PART_COUNT; i++) {
         struct cairn_part_state *part = &writer->parts[i];
 
@@ -100,7 +99,7 @@ void cairn_writer_free(struct cairn_writer *writer)
     cairn_vec_release(&writer->modules);
     cairn_vec_release(&writer->locations);
     cairn_vec_release(&writer->stacks);
-    cairn_vec_release(&writer->tracks);
+    cairn_writer_tracks_release(&writer->tracks);
     cairn_vec_release(&writer->late_lines);
     cairn_vec_release(&writer->changed_tracks);
     cairn_vec_release(&writer->clocks);
@@ -344,12 +343,15 @@ static int replace_track(struct cairn_writer *writer, const struct cairn_track_d
                          uint32_t id)
 {
     struct cairn_part_state *state = &writer->parts[CAIRN_PART_TRACK];
+    const struct cairn_track_def *known = cairn_writer_tracks_get(&writer->tracks, id);
     size_t count = writer->changed_tracks.count;
 
-    if (same_track(&writer->tracks.items[id], def))
+    if (!known)
+        return -CAIRN_EINTERNAL; /* it was said to be over */
+    if (same_track(known, def))
         return 0;
     CAIRN_TRY(cairn_vec_reserve(&writer->changed_tracks, count + 1, CAIRN_IDS_MAX));
-    writer->tracks.items[id] = *def;
+    CAIRN_TRY(cairn_writer_tracks_put(&writer->tracks, id, def));
     state->stamps.items[id] = 0;
     if (id < state->fresh) {
         writer->changed_tracks.items[count] = id;
@@ -372,11 +374,15 @@ int cairn_writer_track(struct cairn_writer *writer, const struct cairn_track_def
         return -CAIRN_EINTERNAL;
     if (id < count)
         return replace_track(writer, def, (uint32_t)id);
-    CAIRN_TRY(cairn_vec_reserve(&writer->tracks, count + 1, CAIRN_IDS_MAX));
     CAIRN_TRY(reserve_stamp(writer, CAIRN_PART_TRACK));
-    writer->tracks.items[count] = *def;
+    CAIRN_TRY(cairn_writer_tracks_put(&writer->tracks, (uint32_t)count, def));
     *ret_id = add_stamp(writer, CAIRN_PART_TRACK, 16);
     return 0;
+}
+
+void cairn_writer_track_end(struct cairn_writer *writer, uint32_t id)
+{
+    cairn_writer_tracks_end(&writer->tracks, id);
 }
 
 int cairn_writer_env(struct cairn_writer *writer, const char *key, struct cairn_span value)

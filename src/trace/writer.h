@@ -49,6 +49,9 @@ int cairn_writer_stack(struct cairn_writer *writer, uint32_t parent, uint32_t lo
 int cairn_writer_track(struct cairn_writer *writer, const struct cairn_track_def *def,
                        uint32_t *ret_id);
 
+/* No row and no other track will name it any more: its memory goes, in time. */
+void cairn_writer_track_end(struct cairn_writer *writer, uint32_t id);
+
 int cairn_writer_env(struct cairn_writer *writer, const char *key, struct cairn_span value);
 int cairn_writer_counter(struct cairn_writer *writer, const char *name, uint64_t value);
 int cairn_writer_clock(struct cairn_writer *writer); /* an anchor, now */

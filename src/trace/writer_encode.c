@@ -76,7 +76,7 @@ void cairn_encode_entry(struct cairn_writer *writer, enum cairn_part part, uint3
         writer->last_location = stack->location;
         break;
     case CAIRN_PART_TRACK:
-        put_track(buf, &writer->tracks.items[id]);
+        put_track(buf, cairn_writer_tracks_get(&writer->tracks, id));
         break;
     case CAIRN_PART_NONE:
         break;

@@ -1,9 +1,10 @@
 /* writer_parts.h: what the files of the writer share; nobody else includes it.
  *
- * Every definition is kept, so that it can be sent again when the sink has gone on to a new file.
- * An entry was sent to the file at hand when its stamp equals `epoch`. A new file raises the
- * epoch, and so does a flush that failed half way: then nothing counts as sent, entries go out
- * once more as rows refer to them, and twice the same entry does no harm.
+ * Every definition is kept, so that it can be sent again when the sink has gone on to a new file;
+ * but for tracks that are over (writer_tracks.h). An entry was sent to the file at hand when its
+ * stamp equals `epoch`. A new file raises the epoch, and so does a flush that failed half way: then
+ * nothing counts as sent, entries go out once more as rows refer to them, and twice the same entry
+ * does no harm.
  */
 #ifndef CAIRN_WRITER_PARTS_H
 #define CAIRN_WRITER_PARTS_H
@@ -13,6 +14,7 @@
 #include "map.h"
 #include "vec.h"
 #include "writer.h"
+#include "writer_tracks.h"
 
 #define CAIRN_IDS_MAX ((size_t)UINT32_MAX)
 
@@ -86,7 +88,7 @@ struct cairn_writer {
     CAIRN_VEC(struct cairn_module_def) modules; /* build ids lie in the arena */
     CAIRN_VEC(struct cairn_location_def) locations;
     CAIRN_VEC(struct cairn_stack_def) stacks;
-    CAIRN_VEC(struct cairn_track_def) tracks;
+    struct cairn_writer_tracks tracks;
     struct cairn_part_state parts[CAIRN_PART_COUNT];
     CAIRN_VEC(uint32_t) late_lines;     /* codes whose line table came, not sent yet */
     CAIRN_VEC(uint32_t) changed_tracks; /* replaced, not sent yet */

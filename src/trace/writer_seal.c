@@ -27,6 +27,8 @@ static int need(struct cairn_writer *writer, enum cairn_part part, uint32_t id)
 
     if (id == 0 || id >= state->fresh || state->stamps.items[id] == writer->epoch)
         return 0;
+    if (part == CAIRN_PART_TRACK && !cairn_writer_tracks_get(&writer->tracks, id))
+        return 0; /* it was said to be over: readers count what refers to it */
     CAIRN_TRY(cairn_vec_reserve(&state->again, state->again.count + 1, CAIRN_IDS_MAX));
     state->stamps.items[id] = writer->epoch;
     state->again.items[state->again.count++] = id;
@@ -59,7 +61,7 @@ static int need_refs(struct cairn_writer *writer, enum cairn_part part, uint32_t
         CAIRN_TRY(need(writer, CAIRN_PART_STACK, writer->stacks.items[id].parent));
         return need(writer, CAIRN_PART_LOCATION, writer->stacks.items[id].location);
     case CAIRN_PART_TRACK:
-        track = &writer->tracks.items[id];
+        track = cairn_writer_tracks_get(&writer->tracks, id);
         CAIRN_TRY(need(writer, CAIRN_PART_TRACK, track->parent));
         CAIRN_TRY(need(writer, CAIRN_PART_STRING, track->boot_id));
         CAIRN_TRY(need(writer, CAIRN_PART_STRING, track->name));
@@ -332,6 +334,7 @@ static void forget_pending(struct cairn_writer *writer)
         writer->tables.items[i].row_count = 0;
     writer->late_lines.count = 0;
     writer->changed_tracks.count = 0;
+    cairn_writer_tracks_drop(&writer->tracks);
     writer->env_sent_bytes = writer->env.size_bytes;
     writer->clocks.count = 0;
     writer->ticks.numbers.count = 0;

@@ -22,7 +22,7 @@ struct world {
     struct cairn_remote remote;
     struct cairn_pyread_stats stats;
     struct cairn_pycodes codes;
-    uint64_t code, name;
+    uint64_t type, code, name;
     int reads_left; /* until it is gone; below 0: it stays */
 };
 
@@ -46,8 +46,7 @@ static uint64_t make_str(struct world *world, const char *text)
 static uint64_t make_code(struct world *world)
 {
     const struct cairn_pylayout *l = &world->layout;
-    uint64_t type = objects_make_type(&world->objects, "code"),
-             code = objects_make(&world->objects, l->code_size + 2 * UNITS, type),
+    uint64_t code = objects_make(&world->objects, l->code_size + 2 * UNITS, world->type),
              table = objects_make(&world->objects, 128, 0);
 
     world->name = make_str(world, "function");
@@ -95,6 +94,7 @@ static int setup(void **state)
     world.remote = (struct cairn_remote){.read = read_until_gone, .ctx = &world};
     assert_int_equal(
         cairn_pycodes_init(&world.codes, &world.remote, &world.layout, table, &world.stats), 0);
+    world.type = objects_make_type(&world.objects, "code");
     world.code = make_code(&world);
     set_references(&world, 1);
     *state = &world;
@@ -198,6 +198,40 @@ static void test_code_that_is_gone(void **state)
     }
 }
 
+/* Who makes the same code over and over does not fill the memory with it, wherever it lies; what is
+ * there as well, or was a moment ago, keeps its entry. */
+static void test_code_that_comes_again_elsewhere(void **state)
+{
+    struct world *world = *state;
+    struct cairn_pycode_entry *entry;
+    uint64_t first = world->code;
+
+    assert_non_null(load(world, NOW_NS));
+    entry = cairn_pycodes_find(&world->codes, first);
+    world->code = make_code(world);
+    set_references(world, 1);
+    assert_ptr_not_equal(load(world, NOW_NS + 1), entry); /* both are there, and fresh */
+    assert_int_equal(world->codes.entries.count, 2);
+
+    for (size_t i = 0; i < world->codes.entries.count; i++)
+        world->codes.entries.items[i]->looked_ns = 0; /* a long time ago */
+    world->code = make_code(world);
+    set_references(world, 1);
+    assert_non_null(load(world, NOW_NS + 2));
+    assert_int_equal(world->codes.entries.count, 3); /* the others have not gone */
+
+    for (size_t i = 0; i < world->codes.entries.count; i++)
+        world->codes.entries.items[i]->looked_ns = 0;
+    objects_put(&world->objects, first + world->layout.object_type - 8, 0);
+    world->code = make_code(world);
+    set_references(world, 1);
+    assert_ptr_equal(load(world, NOW_NS + 3), entry);
+    assert_int_equal(entry->code.address, world->code);
+    assert_int_equal(entry->start, world->code + world->layout.code_instructions);
+    assert_null(cairn_pycodes_find(&world->codes, first));
+    assert_int_equal(world->codes.entries.count, 3);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -206,6 +240,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_freed_memory_is_no_code, setup, teardown),
         cmocka_unit_test_setup_teardown(test_code_that_is_gone, setup, teardown),
         cmocka_unit_test_setup_teardown(test_code_that_goes_while_it_is_read, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_code_that_comes_again_elsewhere, setup, teardown),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
