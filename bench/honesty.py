@@ -10,6 +10,7 @@ and .json. Peers are measured on one program, in the row `torn` of run.py.
 """
 import argparse
 import json
+import os
 import sys
 import time
 from collections import Counter
@@ -21,6 +22,7 @@ import results
 from ratios import wilson
 
 ROOT = Path(__file__).resolve().parent.parent
+os.environ["CAIRN_FULL"] = "1"  # programs that are not solved count as well
 sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "accuracy")]
 import harness  # noqa: E402
 from test_accuracy import CHURN, churn  # noqa: E402

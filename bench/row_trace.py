@@ -2,9 +2,8 @@
 
 CPU time, since others on the machine would be in the time of a clock; see targets/calls.py.
 """
-import harness
 import measure
-from subjects import ROOT
+from subjects import ROOT, harness
 
 ROWS = ("trace",)
 PROGRAM = ROOT / "bench" / "targets" / "calls.py"

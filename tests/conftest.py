@@ -93,3 +93,15 @@ def busy_recording(python, tmp_path_factory):
     cairn = harness.Cairn(tmp_path_factory.mktemp("busy"))
     file, ended = cairn.record(python, "busy.py", 1.5)
     return file, ended.last_json()
+
+
+@pytest.fixture(scope="module")
+def counts_place(interpreter):
+    """The environment in which a program finds what counts, and leaves its counts."""
+    if not interpreter.has_engine():
+        pytest.skip(f"no module was built for {interpreter.label}: its headers are not there")
+    if not interpreter.chroot:
+        yield {}
+        return
+    with harness.shared_with(interpreter.chroot) as folder:
+        yield {"TMPDIR": str(folder)}

@@ -142,6 +142,26 @@ def all_interpreters():
     return installed_interpreters() + unpacked_interpreters()
 
 
+@contextlib.contextmanager
+def shared_with(chroot):
+    """A folder that has one path in the chroot and outside; the package has one as well."""
+    spool = Path(tempfile.mkdtemp(prefix="cairn-test-", dir=f"{chroot}/tmp"))
+    outside = Path("/tmp") / spool.name
+    outside.symlink_to(spool)
+    package = built_package()
+    inside = Path(f"{chroot}{package}")
+    top = inside  # the first folder on the way that is not there
+    while not top.parent.exists():
+        top = top.parent
+    shutil.copytree(package, inside, ignore=shutil.ignore_patterns("__pycache__", "*.p"))
+    try:
+        yield outside
+    finally:
+        shutil.rmtree(top)
+        outside.unlink()
+        shutil.rmtree(spool)
+
+
 def supported_interpreters():
     return [i for i in all_interpreters() if i.version[:2] in SUPPORTED]
 

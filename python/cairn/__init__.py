@@ -47,3 +47,10 @@ def profile(function=None, *, out=None, rate=None):
     from cairn import _profile  # most of those who import the package do not need it
 
     return _profile.of(function, out, rate)
+
+
+def load_ipython_extension(shell):
+    """`%load_ext cairn`: %prun, %lprun and %%cairn."""
+    from cairn import _ipython
+
+    _ipython.load(shell)

@@ -12,7 +12,7 @@ import runpy
 import sys
 from optparse import OptionParser
 
-from cairn import cprofile
+from cairn import _frames, cprofile
 
 USAGE = "cProfile.py [-o output_file_path] [-s sort] [-m module | scriptfile] [arg] ..."
 SORT = -1 if sys.version_info < (3, 11) else 2  # as that version's own has it
@@ -55,38 +55,17 @@ def of_module(name):
     return code, {"run_module": runpy.run_module, "modname": name}
 
 
-def without_ours(trace):
-    """The part of a traceback that is below the last frame of this package."""
-    ours = os.path.dirname(os.path.abspath(__file__))
-    below = trace
-    while trace is not None:
-        if os.path.dirname(trace.tb_frame.f_code.co_filename) == ours:
-            below = trace.tb_next
-        trace = trace.tb_next
-    return below
-
-
-def hide_ours():
-    """Whoever shows what the program failed with is not shown our frames."""
-    shows = sys.excepthook
-
-    def hook(kind, value, trace):
-        trace = without_ours(trace)
-        shows(kind, value.with_traceback(trace), trace)
-
-    sys.excepthook = hook
-
-
 def profiled(make, word, outfile, sort):
     profile = cprofile.Profile()
     try:
-        code, names = make(word)
-        profile.runctx(code, names, None)
+        code, names = make(word)  # a program that is not there leaves an older file as it is
+        try:
+            profile.runctx(code, names, None)
+        finally:
+            cprofile.show(profile, outfile, sort)
     except BaseException:
-        hide_ours()
+        _frames.hide_ours()
         raise
-    finally:
-        cprofile.show(profile, outfile, sort)
     return 0
 
 

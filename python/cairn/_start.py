@@ -3,7 +3,6 @@
 `cairn NAME …` runs `PYTHON …/_start.py NAME …`: the program that is to run finds sys.path and
 sys.argv as `python -m NAME …` would have set them, and nothing is put into the environment.
 """
-import importlib
 import os
 import sys
 
@@ -12,9 +11,11 @@ NOT_SUPPORTED = 124
 
 def begin():
     name = sys.argv.pop(1)
-    sys.path[0] = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    safe = getattr(sys.flags, "safe_path", False)  # then no folder of a program comes first
+    package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    sys.path[: 0 if safe else 1] = [package]
     try:
-        tool = importlib.import_module("cairn._" + name)
+        tool = __import__("cairn._" + name, fromlist=["main"])
     except ImportError as failure:
         if failure.name != "cairn._exact":
             raise
@@ -26,7 +27,7 @@ def begin():
         )
         return NOT_SUPPORTED
     try:
-        sys.path[0] = os.getcwd()
+        sys.path[:1] = [] if safe else [os.getcwd()]
     except OSError:
         sys.path[0] = ""
     return tool.main()

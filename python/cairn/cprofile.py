@@ -55,10 +55,13 @@ class Profile(_exact.Profiler):
         pstats.Stats(self).strip_dirs().sort_stats(*keys).print_stats()
 
     def dump_stats(self, file):
+        self.create_stats()
+        self._write(file)
+
+    def _write(self, file):
         import marshal
 
         with open(file, "wb") as out:
-            self.create_stats()
             marshal.dump(self.stats, out, MARSHAL_VERSION)
 
     def create_stats(self):

@@ -1,18 +1,12 @@
 #include "callspool.h"
 
-#include <dirent.h>
-#include <fcntl.h>
-#include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#include "alloc.h"
 #include "clock.h"
 #include "exact_parts.h"
-#include "io.h"
+#include "linespool.h"
 #include "map.h"
+#include "spoolfile.h"
 #include "ticks.h"
 #include "vec.h"
 #include "writer.h"
@@ -47,9 +41,8 @@ struct tree {
     struct cairn_writer *writer;
     struct cairn_err *err;
     double tick_ns;
-    const uint8_t *bytes; /* the copy of a file */
-    size_t size_bytes;
-    uint64_t base;
+    const struct cairn_spoolfile *file;
+    struct cairn_callspool_result *result;
     uint32_t boot_id, process, thread, truncated; /* strings, tracks, a location */
     struct cairn_map locations;                   /* of this file: key to location */
     struct cairn_map beside;                      /* of this thread: node to place in `sums` */
@@ -57,17 +50,11 @@ struct tree {
     CAIRN_VEC(struct step) steps;
     uint64_t events, lost, strays, healed, folded;
     uint64_t visits; /* nodes of this file: no more than have room in it */
-    bool grew;       /* the process lived, and may have counted while its file was copied */
 };
 
-/* What an address of the process stands for; NULL: nothing that is in the file. */
 static const void *at(const struct tree *tree, const void *address, size_t size_bytes)
 {
-    uint64_t offset = (uint64_t)(uintptr_t)address - tree->base;
-
-    if (offset % 8 != 0 || offset > tree->size_bytes || tree->size_bytes - offset < size_bytes)
-        return NULL;
-    return tree->bytes + offset;
+    return cairn_spoolfile_at(tree->file, address, size_bytes);
 }
 
 static uint64_t to_count(uint64_t value)
@@ -143,7 +130,7 @@ static int put_locations(struct tree *tree, const struct cairn_exact_thread *thr
 {
     const struct cairn_exact_key *key = at(tree, thread->first_key, sizeof(*key));
 
-    for (size_t left = tree->size_bytes / sizeof(*key); key != NULL && left > 0; left--) {
+    for (size_t left = tree->file->size_bytes / sizeof(*key); key != NULL && left > 0; left--) {
         CAIRN_TRY(put_location(tree, key));
         key = key->next == NULL ? NULL : at(tree, key->next, sizeof(*key));
     }
@@ -183,7 +170,7 @@ static int take_extras(struct tree *tree, const struct cairn_exact_thread *threa
     const struct cairn_exact_extra *extra = at(tree, thread->first_extra, sizeof(*extra));
     struct sums *sums;
 
-    for (size_t left = tree->size_bytes / sizeof(*extra);
+    for (size_t left = tree->file->size_bytes / sizeof(*extra);
          thread->first_extra != NULL && extra != NULL && left > 0; left--) {
         CAIRN_TRY(beside_of(tree, extra->node, &sums));
         sums->resumes += (uint64_t)extra->resumes;
@@ -263,7 +250,7 @@ static int visit(struct tree *tree, struct step step)
     CAIRN_TRY(stack_of(tree, step.stack, node->key, &stack, &known));
     if (!known) {
         /* Of one that lives on it came after the copy began, as all that it will count yet. */
-        tree->lost += tree->grew ? 0 : to_count(sums.calls);
+        tree->lost += tree->file->grew ? 0 : to_count(sums.calls);
         return 0;
     }
     CAIRN_TRY(put_row(tree, stack, &sums));
@@ -274,7 +261,7 @@ static int put_tree(struct tree *tree, const struct cairn_exact_node *root)
 {
     tree->steps.count = 0;
     CAIRN_TRY(push(tree, root->first, 0));
-    while (tree->steps.count > 0 && tree->visits++ < tree->size_bytes / sizeof(*root))
+    while (tree->steps.count > 0 && tree->visits++ < tree->file->size_bytes / sizeof(*root))
         CAIRN_TRY(visit(tree, tree->steps.items[--tree->steps.count]));
     return 0;
 }
@@ -316,7 +303,7 @@ static int put_folds(struct tree *tree, const struct cairn_exact_thread *thread)
 {
     const void *address = thread->first_fold;
 
-    for (size_t left = tree->size_bytes / sizeof(struct cairn_exact_fold);
+    for (size_t left = tree->file->size_bytes / sizeof(struct cairn_exact_fold);
          address != NULL && left > 0; left--) {
         const struct cairn_exact_fold *fold = at(tree, address, sizeof(*fold));
 
@@ -359,106 +346,34 @@ static int put_process(struct tree *tree, const struct cairn_spool_head *head)
     const struct cairn_exact_thread *thread;
 
     tree->process = 0;
-    tree->base = head->base;
     tree->visits = 0;
     tree->lost += head->lost;
     cairn_map_clear(&tree->locations);
     CAIRN_TRY(cairn_writer_track(tree->writer, &track, &tree->process));
-    thread = head->threads == NULL ? NULL : at(tree, head->threads, sizeof(*thread));
-    for (size_t left = tree->size_bytes / sizeof(*thread); thread != NULL && left > 0; left--) {
+    thread = head->root == NULL ? NULL : at(tree, head->root, sizeof(*thread));
+    for (size_t left = tree->file->size_bytes / sizeof(*thread); thread != NULL && left > 0;
+         left--) {
         CAIRN_TRY(put_thread(tree, thread));
         thread = thread->next == NULL ? NULL : at(tree, thread->next, sizeof(*thread));
     }
     return 0;
 }
 
-/* --- files --- */
-
-/* Whether the process goes on: what it will count yet is not in the recording. */
-static bool is_alive(const struct cairn_spool_head *head)
+static int put_file(void *context, const struct cairn_spoolfile *file)
 {
-    char path[64];
+    struct tree *tree = context;
 
-    (void)snprintf(path, sizeof(path), "/proc/%" PRIu64 "/stat", head->pid);
-    return head->start_ns != 0 && cairn_spool_start_ns(path) == head->start_ns;
-}
-
-/* A copy of what was used of a file; NULL: it is none of ours, or of another build. *ret_grew: the
- * process lived when the copy began. */
-static int copy_file(int folder, const char *name, uint8_t **ret_bytes, size_t *ret_size_bytes,
-                     bool *ret_grew)
-{
-    struct cairn_spool_head head;
-    int fd = cairn_io_openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0);
-    int code = 0;
-
-    *ret_bytes = NULL;
-    if (fd < 0)
-        return 0;
-    if (cairn_io_pread(fd, &head, sizeof(head), 0) == (ssize_t)sizeof(head) &&
-        head.magic == CAIRN_SPOOL_MAGIC && head.thread_bytes == sizeof(struct cairn_exact_thread) &&
-        head.node_bytes == sizeof(struct cairn_exact_node) && head.used_bytes >= sizeof(head) &&
-        head.used_bytes <= CAIRN_SPOOL_REGION_BYTES) {
-        *ret_grew = is_alive(&head);
-        *ret_size_bytes = head.used_bytes;
-        *ret_bytes = cairn_malloc(head.used_bytes);
-        if (*ret_bytes == NULL)
-            code = -CAIRN_ENOMEM;
-        else if (cairn_io_pread(fd, *ret_bytes, head.used_bytes, 0) != (ssize_t)head.used_bytes) {
-            free(*ret_bytes);
-            *ret_bytes = NULL;
-        }
-    }
-    cairn_io_close(&fd);
-    return code;
-}
-
-static int put_file(struct tree *tree, int folder, const char *name,
-                    struct cairn_callspool_result *result)
-{
-    const struct cairn_spool_head *head;
-    uint8_t *bytes;
-    int code;
-
-    CAIRN_TRY(copy_file(folder, name, &bytes, &tree->size_bytes, &tree->grew));
-    if (bytes == NULL)
-        return 0;
-    tree->bytes = bytes;
-    head = (const struct cairn_spool_head *)(const void *)bytes;
-    result->processes++;
-    result->cut_short += head->ended != 1 && !is_alive(head);
-    code = put_process(tree, head);
-    free(bytes);
-    return code;
-}
-
-static int is_spool(const struct dirent *entry)
-{
-    size_t length = strlen(entry->d_name), end = strlen(CAIRN_SPOOL_SUFFIX);
-
-    return length > end && strcmp(entry->d_name + length - end, CAIRN_SPOOL_SUFFIX) == 0;
-}
-
-static int put_files(struct tree *tree, const char *path, struct cairn_callspool_result *result)
-{
-    int folder = cairn_io_open(path, O_RDONLY | O_DIRECTORY, 0), code = 0, count;
-    struct dirent **names = NULL;
-
-    if (folder < 0)
-        return -CAIRN_EIO;
-    count = scandirat(folder, ".", &names, is_spool, alphasort);
-    for (int i = 0; i < count; i++) {
-        if (code == 0)
-            code = put_file(tree, folder, names[i]->d_name, result);
-        free(names[i]);
-    }
-    free(names);
-    cairn_io_close(&folder);
-    return count < 0 ? -CAIRN_EIO : code;
+    tree->file = file;
+    tree->result->processes++;
+    tree->result->cut_short += file->cut;
+    return put_process(tree, file->head);
 }
 
 static int put_counters(struct tree *tree, const struct cairn_callspool_result *result)
 {
+    CAIRN_TRY(cairn_linespool_counters(tree->writer, &result->lines));
+    if (result->processes == 0)
+        return 0;
     CAIRN_TRY(cairn_writer_counter(tree->writer, "exact_processes", result->processes));
     CAIRN_TRY(cairn_writer_counter(tree->writer, "exact_cut_short", result->cut_short));
     CAIRN_TRY(cairn_writer_counter(tree->writer, "events", tree->events));
@@ -484,7 +399,7 @@ int cairn_callspool_write(const char *folder, struct cairn_sink *sink, uint32_t 
 {
     const struct cairn_writer_options options = {
         .id = writer_id, .role = "agent", .pid = (uint64_t)getpid()};
-    struct tree tree = {.err = err, .tick_ns = cairn_ticks_ns()};
+    struct tree tree = {.err = err, .result = ret_result, .tick_ns = cairn_ticks_ns()};
     int code;
 
     *ret_result = (struct cairn_callspool_result){0};
@@ -494,7 +409,9 @@ int cairn_callspool_write(const char *folder, struct cairn_sink *sink, uint32_t 
     if (code == 0)
         code = begin(&tree);
     if (code == 0)
-        code = put_files(&tree, folder, ret_result);
+        code = cairn_spoolfile_each(folder, &cairn_spool_calls, put_file, &tree);
+    if (code == 0)
+        code = cairn_linespool_put(folder, tree.writer, tree.boot_id, &ret_result->lines, err);
     ret_result->lost = tree.lost;
     if (code == 0)
         code = put_counters(&tree, ret_result);
@@ -509,19 +426,4 @@ int cairn_callspool_write(const char *folder, struct cairn_sink *sink, uint32_t 
     cairn_vec_release(&tree.sums);
     cairn_vec_release(&tree.steps);
     return code;
-}
-
-void cairn_callspool_remove(const char *folder)
-{
-    int fd = cairn_io_open(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
-    struct dirent **names = NULL;
-    int count = fd < 0 ? -1 : scandirat(fd, ".", &names, is_spool, alphasort);
-
-    for (int i = 0; i < count; i++) {
-        (void)unlinkat(fd, names[i]->d_name, 0);
-        free(names[i]);
-    }
-    free(names);
-    cairn_io_close(&fd);
-    (void)rmdir(folder);
 }

@@ -1,27 +1,26 @@
-/* callspool.h: what engines left in their spools, as rows of a recording.
+/* callspool.h: what engines left in their spools (spoolfile.h), as rows of a recording.
  *
- * Each file is copied first and judged on the copy: whoever wrote it may have died at any moment,
- * or live on. What points nowhere is left out and counted as lost, but of one that lives on, where
+ * What points nowhere is left out and counted as lost, but of one that lives on, where
  * it came after the copy began.
  */
 #ifndef CAIRN_CALLSPOOL_H
 #define CAIRN_CALLSPOOL_H
 
 #include "err.h"
+#include "linespool.h"
 #include "sink.h"
 
 struct cairn_callspool_result {
-    uint64_t processes, cut_short; /* files; of them those that were not ended on purpose */
+    uint64_t processes, cut_short; /* files of calls; those that were not ended on purpose */
     uint64_t lost;                 /* calls */
+    struct cairn_linespool_result lines;
 };
 
-/* Writes the trees of all files of `folder` as a writer of its own, `writer_id`.
+/* Writes the trees of calls and the lines of all files of `folder` as a writer of its own,
+ * `writer_id`.
  * cairn_ticks_begin() was called before the processes began. 0; -CAIRN_EIO, -CAIRN_ENOMEM or what
  * the sink says. */
 int cairn_callspool_write(const char *folder, struct cairn_sink *sink, uint32_t writer_id,
                           struct cairn_callspool_result *ret_result, struct cairn_err *err);
-
-/* Takes the folder away, with what is in it. */
-void cairn_callspool_remove(const char *folder);
 
 #endif

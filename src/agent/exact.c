@@ -32,7 +32,8 @@ static void account_fold(const struct cairn_exact_thread *thread, struct cairn_e
 }
 
 /* Ends the innermost entry. */
-static inline void pop(struct cairn_exact_thread *thread, int64_t now)
+static inline void pop(const struct cairn_exact *exact, struct cairn_exact_thread *thread,
+                       int64_t now)
 {
     const struct cairn_exact_entry *top = &thread->stack[--thread->depth];
     struct cairn_exact_node *node = top->node;
@@ -44,6 +45,9 @@ static inline void pop(struct cairn_exact_thread *thread, int64_t now)
     node->self += total - top->inside;
     if (thread->depth > 0)
         thread->stack[thread->depth - 1].inside += total;
+    if (__builtin_expect(exact->host.returned != NULL, 0) && thread->depth > 0)
+        exact->host.returned(exact->host.context, thread->stack[thread->depth - 1].frame, total,
+                             top->frame & 1);
     if (__builtin_expect(cairn_exact_is_fold(node), 0))
         account_fold(thread, (struct cairn_exact_fold *)node, 1, total);
 }
@@ -56,7 +60,7 @@ static __attribute__((noinline)) void unwind(struct cairn_exact *exact,
 
     thread->tally.healed += thread->depth - to;
     while (thread->depth > to)
-        pop(thread, now);
+        pop(exact, thread, now);
 }
 
 /* The depth above the innermost entry of a frame, or of what it called; 0: it has none. */
@@ -284,7 +288,7 @@ static inline struct cairn_exact_node *end_call(struct cairn_exact *exact,
     thread->busy = true;
     if (__builtin_expect(depth < thread->depth, 0))
         unwind(exact, thread, depth);
-    pop(thread, now_of(exact));
+    pop(exact, thread, now_of(exact));
     thread->busy = false;
     return thread->stack[thread->depth].node;
 }
@@ -373,7 +377,7 @@ void cairn_exact_stop(struct cairn_exact *exact)
             continue;
         thread->busy = true;
         while (thread->depth > 0)
-            pop(thread, now_of(exact));
+            pop(exact, thread, now_of(exact));
         thread->busy = false;
     }
 }

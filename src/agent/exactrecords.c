@@ -208,7 +208,7 @@ struct cairn_exact_thread *cairn_exact_attach(struct cairn_exact *exact)
         thread->next = exact->threads;
         exact->threads = thread;
         if (exact->spool != NULL)
-            exact->spool->head->threads = thread;
+            exact->spool->head->root = thread;
         __atomic_store_n(&thread->owner, exact->serial << OWNER_SHIFT | LIVES, __ATOMIC_RELEASE);
     }
     thread->place = &cairn_exact_here;

@@ -11,9 +11,15 @@
 
 #include "err.h"
 #include "exact_parts.h"
+#include "lines_parts.h"
 
 #define PAGE ((size_t)4096)
 #define MOST_NAMES 64 /* of processes that had one number */
+
+const struct cairn_spool_kind cairn_spool_calls = {
+    ".calls", {sizeof(struct cairn_exact_thread), sizeof(struct cairn_exact_node)}};
+const struct cairn_spool_kind cairn_spool_lines = {
+    ".lines", {sizeof(struct cairn_lines_block), sizeof(struct cairn_line_sum)}};
 
 static size_t to_pages(size_t size_bytes)
 {
@@ -59,8 +65,8 @@ static int make_file(struct cairn_spool *spool)
     for (int i = 0; i < MOST_NAMES; i++) {
         int fd;
 
-        if (snprintf(spool->path, sizeof(spool->path), "%s/%d.%d" CAIRN_SPOOL_SUFFIX, spool->folder,
-                     (int)getpid(), i) >= (int)sizeof(spool->path))
+        if (snprintf(spool->path, sizeof(spool->path), "%s/%d.%d%s", spool->folder, (int)getpid(),
+                     i, spool->kind->suffix) >= (int)sizeof(spool->path))
             return -CAIRN_ELIMIT;
         fd = open(spool->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
         if (fd >= 0 || errno != EEXIST)
@@ -86,8 +92,7 @@ static int map_file(struct cairn_spool *spool)
         return -CAIRN_EIO;
     }
     *head = (struct cairn_spool_head){
-        .thread_bytes = sizeof(struct cairn_exact_thread),
-        .node_bytes = sizeof(struct cairn_exact_node),
+        .struct_bytes = {spool->kind->struct_bytes[0], spool->kind->struct_bytes[1]},
         .base = (uint64_t)(uintptr_t)head,
         .used_bytes = PAGE,
         .pid = (uint64_t)getpid(),
@@ -98,11 +103,13 @@ static int map_file(struct cairn_spool *spool)
     return 0;
 }
 
-int cairn_spool_open(struct cairn_spool *spool, const char *folder)
+int cairn_spool_open(struct cairn_spool *spool, const struct cairn_spool_kind *kind,
+                     const char *folder)
 {
     size_t length = strlen(folder);
     int saved = errno, code;
 
+    spool->kind = kind;
     spool->head = NULL;
     if (length >= sizeof(spool->folder))
         return -CAIRN_ELIMIT;

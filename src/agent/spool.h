@@ -16,22 +16,29 @@
 #define CAIRN_SPOOL_MAGIC 0x31304c4f4f505343ull /* "CSPOOL01" */
 #define CAIRN_SPOOL_REGION_BYTES ((size_t)1 << 30)
 #define CAIRN_SPOOL_PATH_BYTES 512
-#define CAIRN_SPOOL_SUFFIX ".calls"
+#define CAIRN_SPOOL_WANTED "wanted" /* the file in the folder that says what is to be counted */
 
-struct cairn_exact_thread;
+struct cairn_spool_kind {     /* of an engine */
+    const char *suffix;       /* of its files' names */
+    uint32_t struct_bytes[2]; /* of what lies in them: another build has others */
+};
+
+extern const struct cairn_spool_kind cairn_spool_calls, cairn_spool_lines;
 
 struct cairn_spool_head {
     uint64_t magic;
-    uint32_t thread_bytes, node_bytes; /* of the engine's structs: another build has others */
-    uint64_t base;                     /* where the writer has the file mapped */
+    uint32_t struct_bytes[2];
+    uint64_t base; /* where the writer has the file mapped */
     uint64_t used_bytes;
     uint64_t pid, start_ns; /* as the kernel tells them: since boot */
-    struct cairn_exact_thread *threads;
-    uint64_t lost;  /* calls of no thread in particular */
-    uint64_t ended; /* 1: stopped on purpose */
+    void *root;             /* what the engine begins with */
+    uint64_t lost;          /* events of no thread in particular */
+    uint64_t ended;         /* 1: stopped on purpose */
+    uint64_t knows_calls;   /* 1: of lines: what they call is told apart */
 };
 
 struct cairn_spool {
+    const struct cairn_spool_kind *kind;
     char folder[CAIRN_SPOOL_PATH_BYTES - 64], path[CAIRN_SPOOL_PATH_BYTES];
     struct cairn_spool_head *head;   /* NULL: there is no file */
     struct cairn_spool_head *parent; /* after a fork: the parent's, to be let go */
@@ -40,7 +47,8 @@ struct cairn_spool {
 
 /* Makes a file in `folder`. 0, -CAIRN_ELIMIT for a name that is too long, -CAIRN_EIO. errno stays
  * as it was. */
-int cairn_spool_open(struct cairn_spool *spool, const char *folder);
+int cairn_spool_open(struct cairn_spool *spool, const struct cairn_spool_kind *kind,
+                     const char *folder);
 
 /* In a child made by fork: makes a file of its own; the parent's stays mapped, to be read, until it
  * is let go. As above. */

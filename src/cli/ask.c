@@ -107,7 +107,8 @@ static int read_parameter(const struct cairn_server_parameter *parameter,
                           struct cairn_settings *settings, const char **ret_subject,
                           struct cairn_err *err)
 {
-    const struct cairn_option *option = cairn_option_find(parameter->name, strlen(parameter->name));
+    const struct cairn_option *option =
+        cairn_option_find(parameter->name, strlen(parameter->name), CAIRN_FOR_QUERY);
     bool alone = parameter->value[0] == '\0';
 
     if (strcmp(parameter->name, SUBJECT) == 0) {

@@ -1,5 +1,6 @@
 /* cmd_run.c: `cairn run …`: runs a program as if Cairn were not there, then reports; `cairn trace`
- * is `cairn run --exact`. */
+ * is `cairn run --exact`, `cairn lines` is `cairn run --lines`, and
+ * `cairn count` both. */
 #include <signal.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -95,7 +96,7 @@ static int finish(struct cairn_record *record, int code, bool refused, const str
 int cairn_cmd_run(struct cairn_call *call)
 {
     struct cairn_record record = {.report = {.fd = -1}};
-    struct cairn_counting counting = {.processes = 0};
+    struct cairn_counting counting = {.owner = NULL};
     struct cairn_target target;
     struct cairn_err err = {0};
     bool refused;
@@ -104,8 +105,8 @@ int cairn_cmd_run(struct cairn_call *call)
     code = cairn_target_resolve(&call->words, call->settings.python, &target, &err);
     if (code == 0)
         code = cairn_record_open(&record, &call->settings, cairn_buf_cstr(&target.name), &err);
-    if (code == 0 && call->settings.exact)
-        code = cairn_counting_open(&counting, &record.options, &err);
+    if (code == 0 && (call->settings.exact || call->settings.counted.wanted))
+        code = cairn_counting_open(&counting, &call->settings, &record.options, &err);
     if (code == 0) {
         record.options.argv = target.argv;
         record.options.run_as_shown = cairn_buf_cstr(&target.shown);
@@ -130,4 +131,16 @@ int cairn_cmd_trace(struct cairn_call *call)
 {
     call->settings.exact = true;
     return cairn_cmd_run(call);
+}
+
+int cairn_cmd_lines(struct cairn_call *call)
+{
+    call->settings.counted.wanted = true;
+    return cairn_cmd_run(call);
+}
+
+int cairn_cmd_count(struct cairn_call *call)
+{
+    call->settings.exact = true;
+    return cairn_cmd_lines(call);
 }

@@ -34,6 +34,28 @@ const struct cairn_command cairn_commands[] = {
                "exactly, by thread and process. The report has the columns that cProfile has; a "
                "generator is one call for each body that began.",
      .example = "cairn trace script.py\ncairn report --json"},
+    {.name = "lines",
+     .bit = CAIRN_FOR_LINES,
+     .run = cairn_cmd_lines,
+     .runs = true,
+     .synopsis = "[--in WHERE] [OPTIONS] [--] SCRIPT.py ARGS | -m MODULE ARGS | -c CODE ARGS",
+     .brief = "run a program and count its lines, exactly",
+     .max_words = SIZE_MAX,
+     .detail = "Another word for `cairn run --lines`: how often each line of some functions began, "
+               "and for how long it went on, with what it calls. Each frame by itself, so "
+               "recursion, threads and generators do not mix.",
+     .example = "cairn lines script.py\ncairn lines --in json.decoder -m json.tool data.json"},
+    {.name = "count",
+     .bit = CAIRN_FOR_COUNT,
+     .run = cairn_cmd_count,
+     .runs = true,
+     .synopsis = "[--in WHERE] [OPTIONS] [--] SCRIPT.py ARGS | -m MODULE ARGS | -c CODE ARGS",
+     .brief = "run a program and count its calls and lines, exactly",
+     .max_words = SIZE_MAX,
+     .detail = "Another word for `cairn run --exact --lines`: every call, and each line of the "
+               "program or of what --in names. Of lines it is known then what of their time is "
+               "their own, what Python that they called took, and what C did.",
+     .example = "cairn count script.py\ncairn count --in json.decoder -m json.tool data.json"},
     {.name = "attach",
      .bit = CAIRN_FOR_ATTACH,
      .run = cairn_cmd_attach,
@@ -133,6 +155,41 @@ const struct cairn_command cairn_commands[] = {
                "on stdout, or with -o a file that pstats reads. Each thread is counted by itself. "
                "The exit status is the program's.",
      .example = "cairn cprofile -s tottime script.py\ncairn cprofile -o out.prof script.py"},
+    {.name = "kernprof",
+     .bit = CAIRN_FOR_KERNPROF,
+     .run = cairn_cmd_tool,
+     .tool = true,
+     .synopsis = "[--python PATH] [-l] [-v] [-o FILE] [-p NAMES] SCRIPT.py ARGS | -m MODULE ARGS",
+     .brief = "count and time lines, as `kernprof -l` does",
+     .max_words = SIZE_MAX,
+     .detail = "Takes the words that kernprof takes: with -l the lines of functions with the "
+               "decorator @profile, and of those that -p names, are counted and timed, and go into "
+               "a file; -v shows them. Other code is not slowed down. Without -l it is cprofile. "
+               "The exit status is the program's.",
+     .example = "cairn kernprof -l -v script.py\ncairn kernprof -l -v -p script.py script.py"},
+    {.name = "line_profiler",
+     .bit = CAIRN_FOR_LINE_PROFILER,
+     .run = cairn_cmd_tool,
+     .tool = true,
+     .synopsis = "[--python PATH] [-u SECONDS] [-z] [-t] [-m] FILE.lprof ...",
+     .brief = "show what kernprof wrote, as line_profiler does",
+     .max_words = SIZE_MAX,
+     .detail = "Lines with their hits and times beside the source; several files are added up. "
+               "Files of line_profiler are read without running anything in them.",
+     .example = "cairn line_profiler -z script.py.lprof"},
+    {.name = "imports",
+     .bit = CAIRN_FOR_IMPORTS,
+     .run = cairn_cmd_tool,
+     .tool = true,
+     .synopsis = "[--python PATH] [--json] [-o FILE] [-n ROWS] SCRIPT.py ARGS | -m MODULE ARGS",
+     .brief = "how long each import of a program takes",
+     .max_words = SIZE_MAX,
+     .detail = "Runs a program and times what it imports: each module by itself and with what it "
+               "imports in turn, what it took to find it and to compile it, and whether its "
+               "bytecode was cached. The table goes to stderr, with --json an object to stdout, "
+               "with -o either into a file. The exit status is the program's.",
+     .example =
+         "cairn imports script.py\ncairn imports --json -o imports.json -m json.tool data.json"},
     {.name = "pstats",
      .bit = CAIRN_FOR_PSTATS,
      .run = cairn_cmd_pstats,

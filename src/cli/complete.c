@@ -77,15 +77,18 @@ static void add_bash(struct cairn_buf *out)
 
 static void add_zsh_option(const struct cairn_option *option, struct cairn_buf *out)
 {
-    const char *equals = option->value != NULL ? "=" : "";
+    bool takes = option->value != NULL && option->value[0] != '['; /* the next word */
+    const char *equals = takes ? "=" : option->value != NULL ? "=-" : "";
 
     if (option->letter != '\0')
         cairn_buf_printf(out, "            '(-%c --%s)'{-%c,--%s%s}'[%s]", option->letter,
                          option->name, option->letter, option->name, equals, option->brief);
     else
         cairn_buf_printf(out, "            '--%s%s[%s]", option->name, equals, option->brief);
-    if (option->value != NULL)
+    if (takes)
         cairn_buf_printf(out, ":%s:", option->value);
+    else if (option->value != NULL)
+        cairn_buf_add_str(out, "::where:");
     if (option->kind == CAIRN_VALUE_CHOICE) {
         cairn_buf_u8(out, '(');
         add_choices(option, out);
@@ -136,7 +139,7 @@ static void add_fish(struct cairn_buf *out)
                              cairn_commands[c].name, option->name);
             if (option->letter != '\0')
                 cairn_buf_printf(out, " -s %c", option->letter);
-            if (option->value != NULL)
+            if (option->value != NULL && option->value[0] != '[')
                 cairn_buf_add_str(out, is_file(option) ? " -rF" : " -x");
             if (option->kind == CAIRN_VALUE_CHOICE) {
                 cairn_buf_add_str(out, " -a '");

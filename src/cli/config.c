@@ -52,7 +52,7 @@ int cairn_config_text(char *text, const char *name, struct cairn_settings *setti
 
         if (code < 0)
             return cairn_err_set(err, code, 0, "config", "%s:%u: %s", name, toml.line, value);
-        option = cairn_option_find(key, strlen(key));
+        option = cairn_option_find(key, strlen(key), ~0u);
         snprintf(origin, sizeof(origin), "%s:%u: %.60s", name, toml.line, key);
         if (option == NULL || !(option->sources & CAIRN_FROM_PROJECT))
             return refuse_key(key, origin, option, err);

@@ -9,6 +9,7 @@
 #include "callspool.h"
 #include "owner.h"
 #include "package.h"
+#include "spoolfile.h"
 #include "ticks.h"
 
 #define PATH_MAX_BYTES 4096
@@ -22,9 +23,7 @@ static int add(void *ctx, struct cairn_sink *sink, struct cairn_err *err)
 
     CAIRN_TRY(
         cairn_callspool_write(cairn_buf_cstr(&counting->spool), sink, WRITER_ID, &result, err));
-    counting->processes = result.processes;
-    counting->cut_short = result.cut_short;
-    return result.processes > 0;
+    return result.processes > 0 || result.lines.processes > 0;
 }
 
 static int make_folder(struct cairn_counting *counting, struct cairn_err *err)
@@ -70,13 +69,42 @@ static int tell(struct cairn_counting *counting, struct cairn_err *err)
     return code;
 }
 
-int cairn_counting_open(struct cairn_counting *counting, struct cairn_session_options *options,
+/* What is to be counted, a line each; the program's side of it is _site/sitecustomize.py. */
+static int write_wanted(struct cairn_counting *counting, const struct cairn_settings *settings,
                         struct cairn_err *err)
+{
+    struct cairn_owner_saved saved;
+    char path[PATH_MAX_BYTES];
+    FILE *file;
+    bool written = false;
+
+    (void)snprintf(path, sizeof(path), "%s/" CAIRN_SPOOL_WANTED, cairn_buf_cstr(&counting->spool));
+    CAIRN_TRY(cairn_owner_enter(counting->owner, &saved));
+    file = fopen(path, "wxe");
+    cairn_owner_leave(&saved);
+    if (file != NULL) {
+        if (settings->exact)
+            fputs("calls\n", file);
+        if (settings->counted.wanted)
+            fputs("lines\n", file);
+        for (size_t i = 0; i < settings->counted.count; i++)
+            fprintf(file, "in %s\n", settings->counted.items[i]);
+        written = !ferror(file);
+        written = fclose(file) == 0 && written;
+    }
+    if (written)
+        return 0;
+    return cairn_err_set(err, -CAIRN_EIO, errno, "exact", "%.300s cannot be written", path);
+}
+
+int cairn_counting_open(struct cairn_counting *counting, const struct cairn_settings *settings,
+                        struct cairn_session_options *options, struct cairn_err *err)
 {
     counting->owner = options->owner;
     cairn_buf_init(&counting->spool, PATH_MAX_BYTES);
     cairn_ticks_begin();
     CAIRN_TRY(make_folder(counting, err));
+    CAIRN_TRY(write_wanted(counting, settings, err));
     CAIRN_TRY(tell(counting, err));
     options->add = add;
     options->add_ctx = counting;
@@ -86,6 +114,6 @@ int cairn_counting_open(struct cairn_counting *counting, struct cairn_session_op
 void cairn_counting_close(struct cairn_counting *counting)
 {
     if (counting->spool.size_bytes > 0)
-        cairn_callspool_remove(cairn_buf_cstr(&counting->spool));
+        cairn_spoolfile_remove_all(cairn_buf_cstr(&counting->spool));
     cairn_buf_release(&counting->spool);
 }

@@ -60,7 +60,8 @@ static void add_option(const struct cairn_option *option, bool whole, struct cai
         snprintf(letter, sizeof(letter), "-%c, ", option->letter);
     used = snprintf(left, sizeof(left), "%s--%s", letter, option->name);
     if (option->value != NULL)
-        snprintf(left + used, sizeof(left) - (size_t)used, " %s", option->value);
+        snprintf(left + used, sizeof(left) - (size_t)used, "%s%s",
+                 option->value[0] == '[' ? "" : " ", option->value);
     add_spaces(out, INDENT);
     cairn_buf_add_str(out, left);
     used = (int)strlen(left);

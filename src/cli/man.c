@@ -58,7 +58,7 @@ static void add_options(const struct cairn_command *command, struct cairn_buf *o
         add_text(out, option->name);
         cairn_buf_add_str(out, "\\fR");
         if (option->value != NULL) {
-            cairn_buf_add_str(out, " \\fI");
+            cairn_buf_add_str(out, option->value[0] == '[' ? "\\fI" : " \\fI");
             add_text(out, option->value);
             cairn_buf_add_str(out, "\\fR");
         }

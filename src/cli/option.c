@@ -20,12 +20,13 @@ const char *cairn_option_group_name(enum cairn_option_group group)
     return names[group];
 }
 
-const struct cairn_option *cairn_option_find(const char *name, size_t size_bytes)
+const struct cairn_option *cairn_option_find(const char *name, size_t size_bytes, unsigned commands)
 {
     for (size_t i = 0; i < cairn_option_count; i++) {
         const struct cairn_option *option = &cairn_options[i];
 
-        if (strlen(option->name) == size_bytes && memcmp(option->name, name, size_bytes) == 0)
+        if ((option->commands & commands) != 0 && strlen(option->name) == size_bytes &&
+            memcmp(option->name, name, size_bytes) == 0)
             return option;
     }
     return NULL;
@@ -130,6 +131,18 @@ static int read_number(const struct cairn_option *option, const char *text, uint
     return 0;
 }
 
+/* Text NULL: those that the program names itself. */
+static int add_place(struct cairn_places *places, const char *text)
+{
+    if (text != NULL && (text[0] == '\0' || strchr(text, '\n') != NULL ||
+                         places->count == CAIRN_PLACES_MAX))
+        return -CAIRN_EUSAGE;
+    places->wanted = true;
+    if (text != NULL)
+        places->items[places->count++] = text;
+    return 0;
+}
+
 static int refuse_choice(const struct cairn_option *option, const char *text, const char *origin,
                          struct cairn_err *err)
 {
@@ -184,6 +197,9 @@ int cairn_option_set(const struct cairn_option *option, const char *text, const 
         break;
     case CAIRN_VALUE_CHOICE:
         code = read_choice(option, text, field);
+        break;
+    case CAIRN_VALUE_PLACES:
+        code = add_place(field, text);
         break;
     default:
         code = read_number(option, text, field);

@@ -1,8 +1,8 @@
 /* option.h: one table of options. The parser, help, completions, man pages, [tool.cairn] and the
  * environment all read it, so that they cannot disagree.
  *
- * Holds always: names are unique; an option belongs to at least one command; its field in struct
- * cairn_settings has the type of its kind. Static data, shared by all threads.
+ * Holds always: a name is unique within a command; an option belongs to at least one command; its
+ * field in struct cairn_settings has the type of its kind. Static data, shared by all threads.
  */
 #ifndef CAIRN_OPTION_H
 #define CAIRN_OPTION_H
@@ -23,6 +23,7 @@ enum cairn_value_kind {                      /* what it takes, and the type of i
                         CAIRN_VALUE_NUMBER,  /* uint64_t */
                         CAIRN_VALUE_PERCENT, /* uint64_t, millionths of the whole */
                         CAIRN_VALUE_CHOICE,  /* uint64_t, the index of the word */
+                        CAIRN_VALUE_PLACES,  /* struct cairn_places: one more at each time */
 };
 
 enum cairn_option_group { /* in the order help shows them */
@@ -52,12 +53,27 @@ enum { /* bits of cairn_option.commands */
        CAIRN_FOR_IMPORT = 32768,
        CAIRN_FOR_VIEW = 65536,
        CAIRN_FOR_QUERY = 131072,
+       CAIRN_FOR_KERNPROF = 262144,
+       CAIRN_FOR_LINE_PROFILER = 524288,
+       CAIRN_FOR_IMPORTS = 1048576,
+       CAIRN_FOR_LINES = 2097152,
+       CAIRN_FOR_COUNT = 4194304,
+       CAIRN_FOR_TOOL = /* the package's, with a grammar of its own */
+       CAIRN_FOR_CPROFILE | CAIRN_FOR_KERNPROF | CAIRN_FOR_LINE_PROFILER | CAIRN_FOR_IMPORTS,
 };
 
 enum { /* bits of cairn_option.sources: where it may be set beside the command line */
        CAIRN_FROM_ENV = 1,
        /* Not for what names a program to run or a file to write: the file comes with a checkout. */
        CAIRN_FROM_PROJECT = 2,
+};
+
+#define CAIRN_PLACES_MAX 32
+
+struct cairn_places { /* in a program: functions, modules, FILE:LINE */
+    bool wanted;      /* if only those that the program names itself */
+    size_t count;
+    const char *items[CAIRN_PLACES_MAX]; /* borrowed */
 };
 
 #define CAIRN_CHOICE_NONE UINT64_MAX /* of a choice that has no default */
@@ -82,7 +98,8 @@ struct cairn_settings { /* plain values; what they mean is for the commands */
     uint64_t normalize, base, tolerance; /* enum cairn_diff_scale; 1: after; percent */
     bool source, redact, no_open;
     bool exact;
-    uint64_t each_ns; /* 0: not given */
+    struct cairn_places counted; /* whose lines are */
+    uint64_t each_ns;            /* 0: not given */
     const char *address;
     uint64_t port, quit_after_ns;
     uint64_t depth, cutoff_ppm; /* of a flame graph: boxes, 0: all; part of the whole */
@@ -93,7 +110,7 @@ struct cairn_option {
     char letter;      /* 0: none */
     uint8_t kind, group, sources;
     uint32_t commands;
-    const char *value;    /* how help calls the value; NULL for a flag */
+    const char *value; /* how help calls the value; NULL for a flag; "[=X]": it may be left out */
     const char *fallback; /* the default, as somebody would type it; NULL: none */
     uint64_t min, max;    /* of a number, in the unit of its field */
     const char *range;    /* the same in words, for the message; NULL for what takes anything */
@@ -108,8 +125,9 @@ extern const size_t cairn_option_count;
 
 const char *cairn_option_group_name(enum cairn_option_group group);
 
-/* By long name (`size_bytes` of it) or letter, whichever command it is for; NULL: none. */
-const struct cairn_option *cairn_option_find(const char *name, size_t size_bytes);
+/* By long name (`size_bytes` of it) or letter, of any of these commands; NULL: none. */
+const struct cairn_option *cairn_option_find(const char *name, size_t size_bytes,
+                                             unsigned commands);
 const struct cairn_option *cairn_option_letter(char letter, unsigned commands);
 
 /* Every option at its default. */

@@ -28,8 +28,8 @@ static int refuse_option(const struct parse *parse, const char *word, const char
                          size_t size_bytes)
 {
     const struct cairn_command *command = parse->call->command;
-    const struct cairn_option *other =
-        word[1] == '-' ? cairn_option_find(name, size_bytes) : cairn_option_letter(name[0], ~0u);
+    const struct cairn_option *other = word[1] == '-' ? cairn_option_find(name, size_bytes, ~0u)
+                                                      : cairn_option_letter(name[0], ~0u);
     struct cairn_nearest nearest;
     char commands[160], stem[65];
 
@@ -58,7 +58,7 @@ static int refuse_option(const struct parse *parse, const char *word, const char
 static int set_option(struct parse *parse, const struct cairn_option *option, const char *origin,
                       const char *value)
 {
-    if (option->kind != CAIRN_VALUE_FLAG && value == NULL) {
+    if (value == NULL && option->kind != CAIRN_VALUE_FLAG && option->value[0] != '[') {
         if (parse->next == parse->count) {
             cairn_err_set(parse->err, -CAIRN_EUSAGE, 0, "options", "%s needs a value: %s %s",
                           origin, origin, option->value);
@@ -73,10 +73,11 @@ static int parse_long(struct parse *parse, char *word)
 {
     const char *name = word + 2;
     size_t size_bytes = strcspn(name, "=");
-    const struct cairn_option *option = cairn_option_find(name, size_bytes);
+    const struct cairn_option *option =
+        cairn_option_find(name, size_bytes, parse->call->command->bit);
     char origin[64];
 
-    if (option == NULL || (option->commands & parse->call->command->bit) == 0)
+    if (option == NULL)
         return refuse_option(parse, word, name, size_bytes);
     snprintf(origin, sizeof(origin), "--%s", option->name);
     return set_option(parse, option, origin,
@@ -110,10 +111,8 @@ static bool begins_program(const char *word)
 /* Whether a word in front of an old tool's is an option of ours. */
 static bool is_ours(const struct cairn_command *command, const char *word)
 {
-    const struct cairn_option *option =
-        strncmp(word, "--", 2) == 0 ? cairn_option_find(word + 2, strcspn(word + 2, "=")) : NULL;
-
-    return option != NULL && (option->commands & command->bit) != 0;
+    return strncmp(word, "--", 2) == 0 &&
+           cairn_option_find(word + 2, strcspn(word + 2, "="), command->bit) != NULL;
 }
 
 static int check_words(const struct parse *parse)

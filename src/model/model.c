@@ -85,6 +85,7 @@ void cairn_model_free(struct cairn_model *model)
         cairn_vec_release(&model->threads);
         cairn_vec_release(&model->tasks);
         cairn_vec_release(&model->calls);
+        cairn_vec_release(&model->counted);
         cairn_vec_release(&model->env);
         cairn_vec_release(&model->counters);
         cairn_intern_release(&model->strings);

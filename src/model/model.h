@@ -87,6 +87,15 @@ struct cairn_call_sum {
     uint64_t self_ns, total_ns, suspended_ns;
 };
 
+/* A line of a function, counted each time that it began. */
+struct cairn_counted_line {
+    uint32_t thread; /* the first of its process: lines are not told apart by thread */
+    uint32_t function, line;
+    uint64_t hits, total_ns, suspended_ns;
+    bool knows_calls;              /* of the total: */
+    uint64_t called_ns, native_ns; /* in Python that it called, in C */
+};
+
 struct cairn_quality { /* sums over writers and files */
     uint64_t ticks, samples, torn, truncated, unreadable, missed, reread;
     uint64_t unseen; /* processes that were over before anybody could look at them */
@@ -123,6 +132,9 @@ size_t cairn_model_tasks(const struct cairn_model *model, const struct cairn_tas
 
 /* Of the whole recording; in no order, and the same thread and stack may come again. */
 size_t cairn_model_calls(const struct cairn_model *model, const struct cairn_call_sum **ret);
+/* Likewise: in no order, and the same line may come again. */
+size_t cairn_model_counted_lines(const struct cairn_model *model,
+                                 const struct cairn_counted_line **ret);
 /* What a view was made of; of what is no view: itself. */
 const struct cairn_model *cairn_model_whole(const struct cairn_model *model);
 

@@ -408,7 +408,8 @@ static int join_all(struct join *join)
     CAIRN_TRY(join_frames(join));
     CAIRN_TRY(join_stacks(join));
     CAIRN_TRY(join_tracks(join));
-    return translate(join);
+    CAIRN_TRY(translate(join));
+    return cairn_model_join_counted(join->loader, join->code_functions);
 }
 
 int cairn_model_join(struct cairn_loader *loader)

@@ -83,6 +83,12 @@ struct cairn_raw_calls {
     struct cairn_call_sum sum;     /* without thread and node */
 };
 
+struct cairn_raw_line {
+    uint32_t writer, track;        /* ids of the writer */
+    uint32_t code;                 /* raw code, or LOST */
+    struct cairn_counted_line sum; /* without thread and function */
+};
+
 struct cairn_loader {
     struct cairn_model *model;
     struct cairn_arena tables; /* line tables */
@@ -95,6 +101,7 @@ struct cairn_loader {
     CAIRN_VEC(struct cairn_raw_counter) counters;
     CAIRN_VEC(struct cairn_raw_task) tasks;
     CAIRN_VEC(struct cairn_raw_calls) calls;
+    CAIRN_VEC(struct cairn_raw_line) counted;
     struct cairn_map task_index;    /* {writer, track; stack, state} to index in tasks */
     struct cairn_map env;           /* key string to index in model->env */
     struct cairn_map counter_index; /* {writer, name} to index in counters */
@@ -127,6 +134,11 @@ int cairn_model_join_tasks(struct cairn_loader *loader);
 /* The same for a table of exact calls. */
 int cairn_model_take_calls(struct cairn_loader *loader, uint32_t writer, struct cairn_span section);
 int cairn_model_join_calls(struct cairn_loader *loader);
+
+/* The same for a table of lines; the functions are those of the raw codes. */
+int cairn_model_take_counted(struct cairn_loader *loader, uint32_t writer,
+                             struct cairn_span section);
+int cairn_model_join_counted(struct cairn_loader *loader, const uint32_t *code_functions);
 
 /* After the join: turns what was counted into the model's quality, marks the threads that were met
  * in Python code, and makes one for rows whose track was lost. 0 or a negative code. */

@@ -9,6 +9,7 @@
 #include "facts.h"
 #include "handle.h"
 #include "json_out.h"
+#include "countedlines.h"
 #include "report_json_calls.h"
 #include "role_rows.h"
 #include "taskrows.h"
@@ -78,15 +79,22 @@ static void put_recording(struct cairn_json *json, const struct cairn_tally *tal
 /* Of engines in the program; null where there were none. */
 static void put_counted(struct cairn_json *json, const struct cairn_model *model)
 {
-    if (cairn_model_counter(model, "exact_processes") == 0) {
+    if (cairn_model_counter(model, "exact_processes") == 0 &&
+        cairn_model_counter(model, "lines_processes") == 0) {
         cairn_json_put_null(json, "events");
         cairn_json_put_null(json, "events_lost");
         cairn_json_put_null(json, "cut_short");
         return;
     }
-    cairn_json_put_u64(json, "events", cairn_model_counter(model, "events"));
-    cairn_json_put_u64(json, "events_lost", cairn_model_counter(model, "events_lost"));
-    cairn_json_put_bool(json, "cut_short", cairn_model_counter(model, "exact_cut_short") > 0);
+    cairn_json_put_u64(json, "events",
+                       cairn_model_counter(model, "events") +
+                           cairn_model_counter(model, "lines_events"));
+    cairn_json_put_u64(json, "events_lost",
+                       cairn_model_counter(model, "events_lost") +
+                           cairn_model_counter(model, "lines_lost"));
+    cairn_json_put_bool(json, "cut_short",
+                        cairn_model_counter(model, "exact_cut_short") > 0 ||
+                            cairn_model_counter(model, "lines_cut_short") > 0);
 }
 
 static void put_quality(struct cairn_json *json, const struct cairn_tally *tally,
@@ -252,6 +260,53 @@ static int put_tasks(struct cairn_json *json, const struct cairn_tally *tally,
     cairn_json_close(json);
     cairn_task_rows_release(&rows);
     return 0;
+}
+
+/* What of a line's time is its own, and that of C that it called; null where calls were not
+ * counted. */
+static void put_parts(struct cairn_json *json, const struct cairn_counted_line *line)
+{
+    uint64_t others_ns = line->called_ns + line->native_ns;
+
+    if (!line->knows_calls) {
+        cairn_json_put_null(json, "self_s");
+        cairn_json_put_null(json, "c_s");
+        return;
+    }
+    cairn_json_put_seconds(json, "self_s",
+                           line->total_ns > others_ns ? line->total_ns - others_ns : 0);
+    cairn_json_put_seconds(json, "c_s", line->native_ns);
+}
+
+/* Lines that were counted one by one. */
+static int put_lines(struct cairn_json *json, const struct cairn_tally *tally,
+                     struct cairn_err *err)
+{
+    const struct cairn_function *functions;
+    struct cairn_counted_table table;
+    int code = cairn_counted_table_make(tally, &table);
+
+    cairn_model_functions(tally->model, &functions);
+    cairn_json_key(json, cairn_span_of("lines"));
+    cairn_json_array(json);
+    for (size_t i = 0; code == 0 && i < table.lines.count; i++) {
+        const struct cairn_counted_line *line = &table.lines.items[i];
+        const struct cairn_function *function = &functions[line->function];
+
+        cairn_json_object(json);
+        cairn_json_put_text(json, "file", function->file);
+        cairn_json_put_text(json, "function", function->qualname);
+        cairn_json_put_u64(json, "first_line", function->first_line);
+        cairn_json_put_u64(json, "line", line->line);
+        cairn_json_put_u64(json, "hits", line->hits);
+        cairn_json_put_seconds(json, "time_s", line->total_ns);
+        put_parts(json, line);
+        cairn_json_put_seconds(json, "suspended_s", line->suspended_ns);
+        cairn_json_close(json);
+    }
+    cairn_json_close(json);
+    cairn_counted_table_release(&table);
+    return code == 0 ? 0 : cairn_err_set(err, code, 0, "report", "cannot report the lines");
 }
 
 static void put_track(struct cairn_json *json, const struct cairn_tally *tally,
@@ -482,6 +537,7 @@ int cairn_report_json(const struct cairn_tally *tally, const struct cairn_report
     CAIRN_TRY(put_tasks(&json, tally, err));
     cairn_json_put_u64(&json, "tasks_left_out",
                        cairn_model_counter(tally->model, "tasks_left_out"));
+    CAIRN_TRY(put_lines(&json, tally, err));
     if (options->of)
         CAIRN_TRY(cairn_report_json_of(&json, tally, options, out, err));
     else

@@ -52,6 +52,9 @@ int cairn_report_tasks(struct cairn_report *report, size_t usual);
  * ask for. 0 or -CAIRN_ENOMEM. */
 int cairn_report_exact(struct cairn_report *report, size_t usual);
 
+/* Functions with their lines, where those were counted; as many of them as above. */
+int cairn_report_counted(struct cairn_report *report, size_t usual);
+
 /* Instead of everything but the run's figures: why nothing is there. */
 void cairn_report_nothing(struct cairn_report *report);
 

@@ -49,25 +49,33 @@ static void put_counted(struct cairn_report *report)
 {
     const struct cairn_model *model = report->tally->model;
 
-    if (cairn_model_counter(model, "exact_processes") == 0)
-        return;
-    put_count(&report->page, cairn_model_counter(model, "events"), "calls and resumes counted");
-    put_count(&report->page, cairn_model_counter(model, "events_lost"), "lost");
+    if (cairn_model_counter(model, "exact_processes") > 0) {
+        put_count(&report->page, cairn_model_counter(model, "events"), "calls and resumes counted");
+        put_count(&report->page, cairn_model_counter(model, "events_lost"), "lost");
+    }
+    if (cairn_model_counter(model, "lines_processes") > 0) {
+        put_count(&report->page, cairn_model_counter(model, "lines_events"), "lines counted");
+        put_count(&report->page, cairn_model_counter(model, "lines_lost"), "lost");
+    }
 }
 
 /* How many processes ended before what they counted was whole. */
 static void put_cut_short(struct cairn_report *report)
 {
-    uint64_t count = cairn_model_counter(report->tally->model, "exact_cut_short");
+    const struct cairn_model *model = report->tally->model;
+    uint64_t calls = cairn_model_counter(model, "exact_cut_short");
+    uint64_t lines = cairn_model_counter(model, "lines_cut_short");
+    uint64_t count = calls > lines ? calls : lines;
     struct cairn_buf text;
 
     if (count == 0)
         return;
     cairn_buf_init(&text, TEXT_MAX_BYTES);
-    cairn_buf_printf(&text,
-                     "cut short: %" PRIu64 " process%s ended without a clean stop (a signal, "
-                     "os._exit); the calls that were open then last until their thread's last call",
-                     count, count == 1 ? "" : "es");
+    cairn_buf_printf(
+        &text,
+        "cut short: %" PRIu64 " process%s ended without a clean stop (a signal, "
+        "os._exit); what was open then lasts until its thread's last call; open lines have no time",
+        count, count == 1 ? "" : "es");
     cairn_page_prose(&report->page, CAIRN_PAGE_INDENT, cairn_buf_span(&text));
     cairn_page_drop(&report->page, &text);
 }

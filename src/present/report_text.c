@@ -8,6 +8,7 @@
 #include "text.h"
 
 #define OVERVIEW_FUNCTIONS 10
+#define OVERVIEW_COUNTED 10 /* functions */
 #define OVERVIEW_LINES 8
 #define OVERVIEW_GROUPS 6
 #define OVERVIEW_WAITS 4
@@ -113,6 +114,13 @@ static int put_tasks(struct cairn_report *report, size_t usual, struct cairn_err
     return 0;
 }
 
+static int put_counted(struct cairn_report *report, size_t usual, struct cairn_err *err)
+{
+    if (cairn_report_counted(report, usual) < 0)
+        return cairn_err_set(err, -CAIRN_ENOMEM, 0, "report", "cannot report the lines");
+    return 0;
+}
+
 static int put_tracks(struct cairn_report *report, struct cairn_err *err)
 {
     if (report->facts.process_count > 1 && cairn_report_roles(report) < 0)
@@ -137,6 +145,8 @@ static int put_view(struct cairn_report *report, struct cairn_err *err)
 
     if (by == CAIRN_BY_FUNCTION && cairn_exact_table_has(report->tally))
         return put_exact(report, VIEW_ROWS, err);
+    if (by == CAIRN_BY_LINE)
+        CAIRN_TRY(put_counted(report, VIEW_ROWS, err));
     if (!places)
         return put_groups(report, by, VIEW_ROWS, titles[by], err);
     CAIRN_TRY(make_rows(report, by, only_program, &rows, err));
@@ -199,6 +209,7 @@ static int put_body(struct cairn_report *report, const struct cairn_rows *functi
         return put_tasks(report, VIEW_ROWS, err);
     if (report->options->by >= 0)
         return put_view(report, err);
+    CAIRN_TRY(put_counted(report, OVERVIEW_COUNTED, err));
     CAIRN_TRY(put_overview(report, functions, err));
     CAIRN_TRY(put_tracks(report, err));
     return put_tasks(report, OVERVIEW_TASKS, err);
@@ -216,6 +227,13 @@ static int rank(struct cairn_report *report, struct cairn_rows *ret_functions,
     return 0;
 }
 
+static bool has_counted(const struct cairn_report *report)
+{
+    const struct cairn_counted_line *lines;
+
+    return cairn_model_counted_lines(report->tally->model, &lines) > 0;
+}
+
 static int put_all(struct cairn_report *report, struct cairn_err *err)
 {
     struct cairn_rows functions;
@@ -227,7 +245,7 @@ static int put_all(struct cairn_report *report, struct cairn_err *err)
     cairn_report_beside(report, OVERVIEW_WAITS);
     cairn_report_idle(report);
     if (report->tally->known && report->tally->cell_count == 0 &&
-        !cairn_exact_table_has(report->tally))
+        !cairn_exact_table_has(report->tally) && !has_counted(report))
         cairn_report_nothing(report);
     else if (report->tally->known)
         code = put_body(report, &functions, err);

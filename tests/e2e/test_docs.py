@@ -55,12 +55,12 @@ class Place:
         (folder / "bin").mkdir()
         shutil.copy(cairn.binary, folder / "bin" / "cairn")
         shutil.copytree(ROOT / "examples", folder / "examples")
-        shutil.copytree(ROOT / "python", folder / "build" / "python")
-        # The old tools, as `make install` lays them beside the command.
-        shutil.copytree(
-            harness.built_package(), folder / "share" / "cairn" / "python",
-            ignore=shutil.ignore_patterns("*.p", "__pycache__"),
-        )  # fmt: skip
+        # The package as a build has it, and as `make install` lays it beside the command.
+        for package in ("build/python", "share/cairn/python"):
+            shutil.copytree(
+                harness.built_package(), folder / package,
+                ignore=shutil.ignore_patterns("*.p", "__pycache__"),
+            )  # fmt: skip
         shutil.copytree(harness.TARGETS, folder / "targets")
         self.env = cairn.environment(PATH=f"{folder / 'bin'}:{path}")
         self.worker = harness.spawn([*prefix, interpreter, folder / "targets" / "worker.py"])

@@ -3,10 +3,6 @@
 Judges are a slow tracer in Python and the numbers that a program knows of itself
 (tests/targets/exact_work.py); where CPython's own profiler is wrong, that is shown first.
 """
-import contextlib
-import shutil
-import tempfile
-from pathlib import Path
 
 import pytest
 
@@ -18,45 +14,13 @@ SCRIPT = "exact_work.py"
 SELF = ("reference", "note", "peer")
 
 
-@contextlib.contextmanager
-def shared_with(chroot):
-    """A folder that has one path in the chroot and outside; the package has one as well."""
-    spool = Path(tempfile.mkdtemp(prefix="cairn-test-", dir=f"{chroot}/tmp"))
-    outside = Path("/tmp") / spool.name
-    outside.symlink_to(spool)
-    package = harness.built_package()
-    inside = Path(f"{chroot}{package}")
-    top = inside  # the first folder on the way that is not there
-    while not top.parent.exists():
-        top = top.parent
-    shutil.copytree(package, inside, ignore=shutil.ignore_patterns("__pycache__", "*.p"))
-    try:
-        yield outside
-    finally:
-        shutil.rmtree(top)
-        outside.unlink()
-        shutil.rmtree(spool)
-
-
-@pytest.fixture(scope="module")
-def place(interpreter):
-    """The environment in which a program finds what counts, and leaves its counts."""
-    if not interpreter.has_engine():
-        pytest.skip(f"no module was built for {interpreter.label}: its headers are not there")
-    if not interpreter.chroot:
-        yield {}
-        return
-    with shared_with(interpreter.chroot) as folder:
-        yield {"TMPDIR": str(folder)}
-
-
 @pytest.fixture
-def counted(cairn, interpreter, place):
+def counted(cairn, interpreter, counts_place):
     """Runs a case and gives the report's rows of this program by name, and the whole report."""
 
     def run(case, status=0):
         file, ended = cairn.record(
-            interpreter, SCRIPT, case, options=["--exact"], status=status, env=place
+            interpreter, SCRIPT, case, options=["--exact"], status=status, env=counts_place
         )
         report = cairn.report(file)
         return rows_of(report), report, file, ended
@@ -162,10 +126,10 @@ def test_what_was_counted_outlives_the_process(counted, case, status):
     assert b"os._exit" in ended.err
 
 
-def test_the_program_sees_no_difference(cairn, place, interpreter, folder):
+def test_the_program_sees_no_difference(cairn, counts_place, interpreter, folder):
     if interpreter.chroot:
         pytest.skip("the chroot has no /proc for the program to look at")
-    assert place == {}
+    assert counts_place == {}
     (folder / "sitecustomize.py").write_text("import sys; sys.was_customized = True\n")
     code = "import sys, os; print(sys.was_customized, sys.path, os.environ['PYTHONPATH'])"
     environment = cairn.environment(PYTHONPATH=str(folder))

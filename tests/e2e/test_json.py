@@ -62,14 +62,17 @@ def documented_query(heading, kept):
 
 
 def check(document, command, missing=(), page=None):
+    alike = "callers|callees" if page is None else "callers|callees|lines"  # of a query they are rows
     page = page or documented(command)
     if "tasks" in page and not document.get("tasks"):
         missing = {*missing, *(key for key in page if key.startswith("tasks[]"))}
     if "rows[].callers[].calls" in page and document["quality"]["events"] is None:
         missing = {*missing, *(key for key in page if key.startswith("rows[].callers[]"))}
+    if "lines[].hits" in page and not document["lines"]:
+        missing = {*missing, *(key for key in page if key.startswith("lines[]"))}
     seen = {}
     for path, value in printed(document):
-        path = re.sub(r"^(callers|callees|lines)\[\]", "rows[]", path)
+        path = re.sub(rf"^({alike})\[\]", "rows[]", path)
         assert path in page, f"{path} is not documented"
         assert any(KINDS[kind](value) for kind in page[path]), (path, value, page[path])
         seen[path] = True
@@ -95,6 +98,18 @@ def test_calls_that_were_counted(cairn, python, folder):
         pytest.skip(f"no module was built for {python.label}: its headers are not there")
     file, _ = cairn.record(python, "exact_work.py", "threads", options=["--exact"])
     check(cairn.report(file), "report", missing={"callers", "callees"})
+
+
+def test_lines_that_were_counted(cairn, python):
+    if not python.has_engine():
+        pytest.skip(f"no module was built for {python.label}: its headers are not there")
+    page = {key: kinds for key, kinds in documented("report").items() if key.startswith("lines[]")}
+    for options in (["--lines"], ["--lines", "--exact"]):
+        file, _ = cairn.record(python, "line_work.py", "plain", options=options)
+        lines = [pair for pair in printed(cairn.report(file)) if pair[0].startswith("lines[]")]
+        assert {path for path, _ in lines} == page.keys()
+        for path, value in lines:
+            assert any(KINDS[kind](value) for kind in page[path]), (path, value)
 
 
 def test_callers_and_callees(cairn, recording):
@@ -126,3 +141,10 @@ def test_diff(cairn, recording):
 def test_dump(cairn, python, worker):
     target = worker(python)
     check(cairn("dump", "--json", target.pid).expect().json(), "dump")
+
+
+def test_imports(cairn, python, folder):
+    (folder / "main.py").write_text("import decimal, own\n")
+    (folder / "own.py").write_text("x = 1\n")
+    command = ["--python", python.executable, "--json", "main.py"]
+    check(cairn("imports", *command).expect().json(), "imports")

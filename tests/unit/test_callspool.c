@@ -21,6 +21,8 @@
 #include "exact_parts.h"
 #include "reader.h"
 #include "rng.h"
+#include "lines.h"
+#include "spoolfile.h"
 #include "ticks.h"
 
 #define MOST ((size_t)64 << 20)
@@ -28,6 +30,7 @@
 #define KEYS 8
 #define ROUNDS 100
 #define GARBLED 1500
+#define LINES_FRAME ((uintptr_t)0x1000)
 
 static char keys[KEYS];
 
@@ -67,7 +70,7 @@ static void work(struct cairn_exact *exact)
 /* A folder with the spool of a process that was killed. */
 static void leave_spool(char folder[32])
 {
-    const struct cairn_exact_host host = {NULL, NULL, learn, forget};
+    const struct cairn_exact_host host = {.learn = learn, .forget = forget};
     int status;
     pid_t pid;
 
@@ -79,7 +82,7 @@ static void leave_spool(char folder[32])
         static struct cairn_spool spool;
 
         cairn_exact_init(&exact, &host, MOST, FEW_NODES, MOST);
-        if (cairn_spool_open(&spool, folder) == 0) {
+        if (cairn_spool_open(&spool, &cairn_spool_calls, folder) == 0) {
             cairn_exact_spool(&exact, &spool, describe);
             work(&exact);
         }
@@ -90,25 +93,97 @@ static void leave_spool(char folder[32])
     assert_true(WIFSIGNALED(status));
 }
 
+/* --- lines --- */
+
+/* Every function of two lines; the second is open when it ends. */
+static void work_on_lines(struct cairn_lines_hub *hub, struct cairn_lines_counter *const *counters)
+{
+    for (int i = 0; i < ROUNDS; i++)
+        for (uint32_t k = 0; k < 2; k++) {
+            cairn_lines_enter(hub, counters[k]->code, LINES_FRAME + k);
+            cairn_lines_line(hub, counters[k]->code, LINES_FRAME + k, 10);
+            cairn_lines_line(hub, counters[k]->code, LINES_FRAME + k, 11);
+            if (k == 1)
+                cairn_lines_leave(hub, LINES_FRAME + k);
+        }
+}
+
+static void count_lines_into(const char *folder)
+{
+    static struct cairn_lines_hub hub;
+    static struct cairn_spool spool;
+    const struct cairn_exact_words words[2] = {
+        {{(const uint8_t *)"one", 3},
+         {(const uint8_t *)"A.one", 5},
+         {(const uint8_t *)"f.py", 4},
+         9},
+        {{(const uint8_t *)"two", 3}, {NULL, 0}, {(const uint8_t *)"f.py", 4}, 20}};
+    struct cairn_lines_counter *counters[2];
+    int status;
+    pid_t pid;
+
+    cairn_lines_init(&hub, (size_t)8 << 20);
+    if (cairn_spool_open(&spool, &cairn_spool_lines, folder) < 0)
+        _exit(1);
+    cairn_lines_spool(&hub, &spool);
+    for (size_t k = 0; k < 2; k++) {
+        counters[k] = cairn_lines_add(&hub, &keys[k], 10, 5);
+        if (counters[k] == NULL || cairn_lines_keep(&hub, counters[k], &words[k]) < 0)
+            _exit(2);
+        cairn_lines_on(counters[k]);
+    }
+    work_on_lines(&hub, counters);
+    pid = fork();
+    if (pid == 0) {
+        work_on_lines(&hub, counters);
+        work_on_lines(&hub, counters);
+        _exit(0);
+    }
+    if (waitpid(pid, &status, 0) != pid || status != 0)
+        _exit(3);
+    work_on_lines(&hub, counters);
+    (void)kill(getpid(), SIGKILL);
+}
+
+/* A folder with the spools of a process that counted lines and was killed, and of its child. */
+static void leave_line_spools(char folder[32])
+{
+    int status;
+    pid_t pid;
+
+    memcpy(folder, "/tmp/cairn-unit-XXXXXX", sizeof("/tmp/cairn-unit-XXXXXX"));
+    assert_non_null(mkdtemp(folder));
+    pid = fork();
+    if (pid == 0)
+        count_lines_into(folder);
+    assert_true(pid > 0);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFSIGNALED(status));
+}
+
+/* --- what is read --- */
+
 struct found {
     int code;
     struct cairn_callspool_result result;
-    uint64_t calls, resumes, rows;
+    uint64_t calls, resumes, hits, rows;
 };
 
 static void add_rows(struct cairn_span section, struct found *found)
 {
     struct cairn_table table;
-    const uint64_t *calls, *resumes;
+    const uint64_t *calls, *resumes, *hits;
 
     cairn_table_init(&table);
     assert_int_equal(cairn_decode_table(section, &table), 0);
-    assert_int_equal(table.kind, CAIRN_ROW_TREE);
+    assert_true(table.kind == CAIRN_ROW_TREE || table.kind == CAIRN_ROW_LINE);
     calls = cairn_table_find(&table, "calls");
     resumes = cairn_table_find(&table, "resumes");
+    hits = cairn_table_find(&table, "hits");
     for (size_t i = 0; i < table.row_count; i++) {
-        found->calls += calls[i];
-        found->resumes += resumes[i];
+        found->calls += calls != NULL ? calls[i] : 0;
+        found->resumes += resumes != NULL ? resumes[i] : 0;
+        found->hits += hits != NULL ? hits[i] : 0;
     }
     found->rows += table.row_count;
     cairn_table_release(&table);
@@ -158,7 +233,28 @@ static void test_a_killed_process_left_all_it_counted(void **state)
     assert_int_equal(found.result.cut_short, 1);
     assert_int_equal(found.calls, 2 * ROUNDS);
     assert_int_equal(found.resumes, ROUNDS);
-    cairn_callspool_remove(folder);
+    cairn_spoolfile_remove_all(folder);
+    assert_int_equal(access(folder, F_OK), -1);
+}
+
+static void test_lines_of_a_killed_process_and_its_child_are_there(void **state)
+{
+    struct found found;
+    char folder[32];
+
+    (void)state;
+    cairn_ticks_begin();
+    leave_line_spools(folder);
+    read_spool(folder, &found);
+    assert_int_equal(found.code, 0);
+    assert_int_equal(found.result.processes, 0);
+    assert_int_equal(found.result.lines.processes, 2);
+    assert_int_equal(found.result.lines.cut_short, 1);
+    assert_int_equal(found.result.lines.lost, 0);
+    assert_int_equal(found.hits, 4 * ROUNDS * 4); /* the child's rounds are two of four */
+    assert_int_equal(found.result.lines.events, found.hits);
+    assert_int_equal(found.rows, 2 * 4);
+    cairn_spoolfile_remove_all(folder);
     assert_int_equal(access(folder, F_OK), -1);
 }
 
@@ -174,7 +270,7 @@ static void path_of_spool(const char *folder, char path[128])
     closedir(dir);
 }
 
-static void test_a_garbled_file_is_read_to_an_end(void **state)
+static void garble(void (*leave)(char folder[32]))
 {
     struct cairn_spool_head head;
     char folder[32], path[128] = "";
@@ -182,9 +278,8 @@ static void test_a_garbled_file_is_read_to_an_end(void **state)
     struct found found;
     int fd;
 
-    (void)state;
     cairn_ticks_begin();
-    leave_spool(folder);
+    leave(folder);
     path_of_spool(folder, path);
     fd = open(path, O_RDWR | O_CLOEXEC);
     assert_int_equal(pread(fd, &head, sizeof(head), 0), sizeof(head));
@@ -209,7 +304,14 @@ static void test_a_garbled_file_is_read_to_an_end(void **state)
         }
     }
     close(fd);
-    cairn_callspool_remove(folder);
+    cairn_spoolfile_remove_all(folder);
+}
+
+static void test_a_garbled_file_is_read_to_an_end(void **state)
+{
+    (void)state;
+    garble(leave_spool);
+    garble(leave_line_spools);
 }
 
 /* A process that goes on may make a callee known after the place where that stands was copied. */
@@ -228,7 +330,7 @@ static void test_what_came_while_the_file_was_copied_is_not_lost(void **state)
     path_of_spool(folder, path);
     fd = open(path, O_RDWR | O_CLOEXEC);
     assert_int_equal(pread(fd, &head, sizeof(head), 0), sizeof(head));
-    at = (off_t)((uint64_t)(uintptr_t)head.threads - head.base +
+    at = (off_t)((uint64_t)(uintptr_t)head.root - head.base +
                  offsetof(struct cairn_exact_thread, first_key));
     assert_int_equal(pwrite(fd, &none, sizeof(none), at), sizeof(none));
     read_spool(folder, &found);
@@ -241,7 +343,7 @@ static void test_what_came_while_the_file_was_copied_is_not_lost(void **state)
     read_spool(folder, &found);
     assert_int_equal(found.result.lost, 0);
     close(fd);
-    cairn_callspool_remove(folder);
+    cairn_spoolfile_remove_all(folder);
 }
 
 int main(void)
@@ -249,6 +351,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_killed_process_left_all_it_counted),
         cmocka_unit_test(test_what_came_while_the_file_was_copied_is_not_lost),
+        cmocka_unit_test(test_lines_of_a_killed_process_and_its_child_are_there),
         cmocka_unit_test(test_a_garbled_file_is_read_to_an_end),
     };
 

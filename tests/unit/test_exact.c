@@ -59,7 +59,8 @@ static void forget(void *context, void *learnt)
 
 static void begin(struct cairn_exact *exact, struct book *book, size_t max_bytes, size_t max_nodes)
 {
-    const struct cairn_exact_host host = {book, turn, learn, forget};
+    const struct cairn_exact_host host = {
+        .context = book, .now = turn, .learn = learn, .forget = forget};
 
     cairn_exact_init(exact, &host, max_bytes, max_nodes, DEPTH);
 }

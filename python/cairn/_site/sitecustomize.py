@@ -1,5 +1,6 @@
-"""Begins to count calls before the program begins: `cairn run --exact` puts this folder in front of
-PYTHONPATH and names in CAIRN_SPOOL where the counts go.
+"""Begins to count calls and lines before the program begins: `cairn run --exact` and --lines put
+this folder in front of PYTHONPATH and name in CAIRN_SPOOL where the counts go; the file `wanted`
+there says what is counted.
 
 The program finds sys.path, os.environ and the sitecustomize of its own, if there is one, as they
 would have been. What it starts inherits both variables, and is counted as well.
@@ -56,19 +57,38 @@ def begin():
             record(folder, spool)
 
 
+def wanted(spool):
+    """(whether calls are counted, the words that say whose lines are; None: nobody's)"""
+    with open(f"{spool.decode()}/wanted", encoding="utf-8", errors="surrogateescape") as file:
+        said = file.read().split("\n")
+    words = [line[3:] for line in said if line.startswith("in ")]
+    return "calls" in said, words if "lines" in said else None
+
+
 def record(folder, spool):
     import atexit
+    import builtins
     import sys
 
     before = {name: sys.modules[name] for name in NAMES if name in sys.modules}
+    what = "nothing is"
     try:
         module = engine(folder)
-        if module is not None:
+        calls, words = wanted(spool)
+        if module is not None and words is not None:
+            what = "lines are not"
+            lines = module.Lines()
+            atexit.register(lines.end)  # what is registered first is called last
+            lines.record(spool, words)
+            if not hasattr(builtins, "profile"):
+                builtins.profile = lines.choose
+        if module is not None and calls:
+            what = "calls are not"
             profiler = module.Profiler()
-            atexit.register(profiler.end)  # what is registered first is called last
+            atexit.register(profiler.end)
             profiler.record(spool)
     except Exception as failure:
-        print(f"cairn: calls are not counted in this process: {failure}", file=sys.stderr)
+        print(f"cairn: {what} counted in this process: {failure}", file=sys.stderr)
     finally:
         for name in NAMES:
             sys.modules.pop(name, None)

@@ -426,7 +426,8 @@ static PyObject *profiler_new(PyTypeObject *type, PyObject *args, PyObject *name
 
     (void)args, (void)named;
     if (profiler != NULL) {
-        const struct cairn_exact_host host = {profiler, NULL, learn, forget};
+        const struct cairn_exact_host host = {
+            .context = profiler, .learn = learn, .forget = forget};
 
         cairn_exact_init(&profiler->exact, &host, MOST_BYTES, MOST_NODES, MOST_DEPTH);
     }
@@ -530,6 +531,7 @@ static int add(PyObject *module, const char *name, PyObject *what)
 static int module_exec(PyObject *module)
 {
     if (add(module, "Profiler", PyType_FromSpec(&profiler_spec)) < 0 ||
+        add(module, "Lines", cairn_lines_type()) < 0 ||
         add(module, "profiler_entry", (PyObject *)PyStructSequence_NewType(&entry_desc)) < 0 ||
         add(module, "profiler_subentry", (PyObject *)PyStructSequence_NewType(&subentry_desc)) < 0)
         return -1;

@@ -4,12 +4,23 @@
  * It is set in every thread there is, and in a new one when the call that started it returns: the
  * thread exists then and cannot have run, since whoever started it still holds the GIL.
  */
+#include "evalslot.h"
 #include "profiler.h"
 
 #if !CAIRN_MONITORS
 #if PY_VERSION_HEX >= 0x030b0000
 #include <opcode.h>
 #endif
+
+/* What a frame is to the engines: that of lines knows no other address either. */
+static inline uintptr_t address_of(const PyFrameObject *frame)
+{
+#if PY_VERSION_HEX >= 0x030b0000
+    return (uintptr_t)frame->f_frame;
+#else
+    return (uintptr_t)frame;
+#endif
+}
 
 static inline const void *code_of(PyFrameObject *frame)
 {
@@ -129,27 +140,27 @@ static int on_event(PyObject *self, PyFrameObject *frame, int what, PyObject *ar
         key = code_of(frame);
         callee[0] = (PyObject *)key;
         if (profiler->apart && goes_on(frame, key))
-            cairn_exact_resume(&profiler->exact, key, (uintptr_t)frame, caller_of(frame), callee);
+            cairn_exact_resume(&profiler->exact, key, address_of(frame), caller_of(frame), callee);
         else
-            cairn_exact_enter(&profiler->exact, key, (uintptr_t)frame, caller_of(frame), callee);
+            cairn_exact_enter(&profiler->exact, key, address_of(frame), caller_of(frame), callee);
         break;
     case PyTrace_RETURN:
         if (profiler->apart && yields(frame, code_of(frame), arg))
-            cairn_exact_suspend(&profiler->exact, (uintptr_t)frame);
+            cairn_exact_suspend(&profiler->exact, address_of(frame));
         else
-            cairn_exact_leave(&profiler->exact, (uintptr_t)frame);
+            cairn_exact_leave(&profiler->exact, address_of(frame));
         break;
     case PyTrace_C_CALL:
         key = profiler->builtins ? cairn_profiler_key(profiler, arg, true) : NULL;
         if (key == NULL)
             break;
         cairn_profiler_before(profiler, key);
-        cairn_exact_enter(&profiler->exact, key, (uintptr_t)frame | 1, (uintptr_t)frame, callee);
+        cairn_exact_enter(&profiler->exact, key, address_of(frame) | 1, address_of(frame), callee);
         break;
     case PyTrace_C_RETURN:
     case PyTrace_C_EXCEPTION:
         if (profiler->builtins)
-            cairn_exact_leave(&profiler->exact, (uintptr_t)frame | 1);
+            cairn_exact_leave(&profiler->exact, address_of(frame) | 1);
         if (PyCFunction_Check(arg) && function_of(arg) == profiler->starters && profiler->enabled &&
             set_all(profiler, true) < 0)
             PyErr_Clear(); /* an audit hook forbids it: the new thread goes unseen */

@@ -12,13 +12,16 @@
 
 #include "exact.h"
 
+struct cairn_line_source;
+
 struct cairn_profiler {
     PyObject_HEAD struct cairn_exact exact;
     PyObject *timer; /* NULL: the engine's own clock */
     double timeunit; /* seconds; 0: the timer tells seconds */
     int subcalls, builtins, types;
     const void *exit; /* what os._exit() is to the engine; NULL: it does not matter */
-    bool apart;       /* generators are one call for each body that began */
+    struct cairn_line_source *lines; /* that are told of calls; NULL: none */
+    bool apart;                      /* generators are one call for each body that began */
     struct cairn_spool spool;
     PyObject *kept[3]; /* bytes that the words of a callee are borrowed from */
     int enabled;
@@ -61,6 +64,16 @@ static inline void cairn_profiler_before(struct cairn_profiler *profiler, const 
     if (__builtin_expect(key == profiler->exit, 0) && cairn_exact_is_forked(&profiler->exact))
         cairn_exact_end(&profiler->exact);
 }
+
+/* What a code object, or the name that stands for a function of C, is called: borrowed, in part
+ * from `keep`, three of them. */
+void cairn_describe(PyObject *what, PyObject *keep[3], struct cairn_exact_words *ret_words);
+
+/* Where lines are recorded, the engine of calls tells them what their code calls; else nothing. */
+void cairn_profiler_tell_lines(struct cairn_profiler *profiler);
+
+/* The class Lines (linesmodule.c), a new reference; NULL with an exception set. */
+PyObject *cairn_lines_type(void);
 
 /* Something of this module, a new reference. */
 PyObject *cairn_module_member(const char *name);

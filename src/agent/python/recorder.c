@@ -34,26 +34,30 @@ static struct cairn_span span_of(PyObject *text, PyObject **keep)
     return (struct cairn_span){(const uint8_t *)bytes, (size_t)length};
 }
 
+void cairn_describe(PyObject *what, PyObject *keep[3], struct cairn_exact_words *ret_words)
+{
+    if (PyCode_Check(what)) {
+        PyCodeObject *code = (PyCodeObject *)what;
+
+        ret_words->name = span_of(code->co_name, &keep[0]);
+#if PY_VERSION_HEX >= 0x030b0000
+        ret_words->qualname = span_of(code->co_qualname, &keep[1]);
+#endif
+        ret_words->file = span_of(code->co_filename, &keep[2]);
+        ret_words->first_line = code->co_firstlineno > 0 ? (uint32_t)code->co_firstlineno : 0;
+        return;
+    }
+    ret_words->name = ret_words->qualname = span_of(what, &keep[0]);
+    ret_words->file = (struct cairn_span){(const uint8_t *)NATIVE_FILE, 1};
+}
+
 static void describe(void *context, void *learnt, struct cairn_exact_words *ret_words)
 {
-    struct cairn_profiler *profiler = context;
     PyObject *what = learnt;
 
     if (PyTuple_Check(what))
         what = PyTuple_GET_ITEM(what, 0);
-    if (PyCode_Check(what)) {
-        PyCodeObject *code = (PyCodeObject *)what;
-
-        ret_words->name = span_of(code->co_name, &profiler->kept[0]);
-#if PY_VERSION_HEX >= 0x030b0000
-        ret_words->qualname = span_of(code->co_qualname, &profiler->kept[1]);
-#endif
-        ret_words->file = span_of(code->co_filename, &profiler->kept[2]);
-        ret_words->first_line = code->co_firstlineno > 0 ? (uint32_t)code->co_firstlineno : 0;
-        return;
-    }
-    ret_words->name = ret_words->qualname = span_of(what, &profiler->kept[0]);
-    ret_words->file = (struct cairn_span){(const uint8_t *)NATIVE_FILE, 1};
+    cairn_describe(what, ((struct cairn_profiler *)context)->kept, ret_words);
 }
 
 static int open_spool(struct cairn_profiler *profiler, PyObject *folder)
@@ -67,7 +71,7 @@ static int open_spool(struct cairn_profiler *profiler, PyObject *folder)
     }
     if (!PyUnicode_FSConverter(folder, &path))
         return -1;
-    code = cairn_spool_open(&profiler->spool, PyBytes_AS_STRING(path));
+    code = cairn_spool_open(&profiler->spool, &cairn_spool_calls, PyBytes_AS_STRING(path));
     Py_DECREF(path);
     if (code == 0)
         return 0;
@@ -91,6 +95,7 @@ static void find_exit(struct cairn_profiler *profiler)
 PyObject *cairn_profiler_record(PyObject *self, PyObject *folder)
 {
     struct cairn_profiler *profiler = (struct cairn_profiler *)self;
+    PyObject *result;
 
     if (open_spool(profiler, folder) < 0)
         return NULL;
@@ -98,7 +103,10 @@ PyObject *cairn_profiler_record(PyObject *self, PyObject *folder)
     find_exit(profiler);
     profiler->apart = true;
     profiler->types = CAIRN_MONITORS;
-    return PyObject_CallMethod(self, "enable", NULL);
+    result = PyObject_CallMethod(self, "enable", NULL);
+    if (result != NULL)
+        cairn_profiler_tell_lines(profiler);
+    return result;
 }
 
 PyObject *cairn_profiler_end(PyObject *self, PyObject *unused)

@@ -1,0 +1,64 @@
+"""Row lines: what it adds to a line that it is counted and timed, and to code that was not chosen,
+beside line_profiler.
+
+CPU time, since others on the machine would be in the time of a clock; see targets/lines.py. The
+peer is installed for each interpreter by its own pip, where it has one and the package knows it.
+"""
+import os
+import subprocess
+from pathlib import Path
+
+import measure
+from subjects import ROOT, harness
+
+ROWS = ("lines",)
+PROGRAM = ROOT / "bench" / "targets" / "lines.py"
+DEADLINE_S = 120
+PEER = "line_profiler==5.0.2"
+WHAT = {
+    "line": ("A line of a chosen function", "12 (timed)"),
+    "other line": ("A line of other code", "no cost of ours"),
+    "other call": ("A call in other code", "no cost of ours"),
+}
+
+
+def peer_of(interpreter):
+    """The folder that has line_profiler for it; made at the first time."""
+    build = Path(os.environ.get("CAIRN_BUILD", ROOT / "build"))
+    place = build / "bench" / f"line_profiler-{interpreter.label}"
+    if not interpreter.chroot and not place.exists():
+        command = [interpreter.executable, "-m", "pip", "install", "-q", "--target", place, PEER]
+        subprocess.run(command, check=False, timeout=300, capture_output=True)
+    return place
+
+
+def run(interpreter, repeats):
+    """{what: {tool: ns}} on one interpreter."""
+    interpreter.prepare()
+    command = interpreter.command("")[:-1]
+    environment = {**os.environ, "PYTHONPATH": str(peer_of(interpreter))}
+    args = [*command, "-c", PROGRAM.read_text(), interpreter.package(), str(repeats)]
+    try:
+        return harness.execute(args, env=environment, deadline_s=DEADLINE_S).expect().last_json()
+    except AssertionError as why:
+        raise measure.Failed(str(why).splitlines()[0][:100]) from None
+
+
+def measure_rows(bench):
+    tables = {
+        key: bench.table(f"lines: {key}", title, "ns added",
+                         {"line_profiler": f"ratio {ratio} or more"})
+        for key, (title, ratio) in WHAT.items()
+    }
+    subjects = [i for i in harness.supported_interpreters() if i.has_engine()]
+    for turn in range(bench.rounds):
+        for interpreter in subjects:
+            try:
+                found = run(interpreter, 5 if bench.quick else 15)
+            except measure.Failed as why:
+                for table in tables.values():
+                    table.fail(interpreter.label, "cairn", why)
+                continue
+            for key, costs in found.items():
+                for tool, ns in costs.items():
+                    tables[key].add(turn, interpreter.label, tool, ns)

@@ -1,0 +1,434 @@
+"""line_profiler's class and functions, on Cairn's own engine.
+
+    from cairn.line_profiler import LineProfiler, profile
+
+Lines are told apart by the frame that they belong to, so recursion, threads and generators have the
+numbers that they should; other code is not slowed down. What differs is in docs/compat.md.
+"""
+import atexit
+import functools
+import inspect
+import linecache
+import os
+import sys
+import types
+
+import cairn._exact as _exact
+from cairn import _lprof
+
+__all__ = ["LineProfiler", "LineStats", "load_stats", "show_text", "profile"]
+
+UNIT = 1e-9  # of what is stored
+WIDTHS = {"line": 6, "hits": 9, "time": 12, "perhit": 8, "percent": 8}
+TITLES = ("Line #", "Hits", "Time", "Per Hit", "% Time", "Line Contents")
+
+
+class LineStats:
+    """timings: {(file, first line, function): [(line, hits, time)]}, times in `unit` seconds."""
+
+    def __init__(self, timings, unit):
+        self.timings = timings
+        self.unit = unit
+
+    def __repr__(self):
+        return f"{type(self).__name__}({self.timings}, {self.unit:.2G})"
+
+    def __eq__(self, other):
+        try:
+            return (self.timings, self.unit) == (other.timings, other.unit)
+        except AttributeError:
+            return NotImplemented
+
+    __hash__ = None
+
+    def __add__(self, other):
+        return self.from_stats_objects(self, other)
+
+    def __iadd__(self, other):
+        summed = self + other
+        self.timings, self.unit = summed.timings, summed.unit
+        return self
+
+    def print(self, stream=None, **options):
+        show_text(self.timings, self.unit, stream=stream, **options)
+
+    def to_file(self, filename):
+        _lprof.write(filename, self.timings, self.unit)
+
+    @classmethod
+    def from_files(cls, file, *files):
+        return cls.from_stats_objects(*(cls(*_lprof.read(name)) for name in (file, *files)))
+
+    @classmethod
+    def from_stats_objects(cls, stats, *more):
+        everything = sorted((stats, *more), key=lambda one: one.unit)
+        unit = everything[-1].unit
+        sums = {}
+        for one in everything:
+            for key, rows in one.timings.items():
+                lines = sums.setdefault(key, {})
+                for line, hits, time in rows:
+                    before = lines.get(line, (0, 0))
+                    lines[line] = (before[0] + hits, before[1] + time * (one.unit / unit))
+        timings = {
+            key: [(line, hits, round(time)) for line, (hits, time) in sorted(lines.items())]
+            for key, lines in sums.items()
+        }
+        return cls(timings, unit)
+
+
+load_stats = LineStats.from_files
+
+
+# --- text ---
+
+
+def source_of(file, first):
+    """The lines of a function; it is looked up anew, for the file may have changed."""
+    if os.path.exists(file):
+        linecache.checkcache(file)
+    lines = linecache.getlines(file)[max(first - 1, 0) :]
+    try:
+        return inspect.getblock(lines)
+    except (IndentationError, SyntaxError):
+        return lines[:1]
+
+
+def number(value, width):
+    text = f"{value:5.1f}"
+    return text if len(text) <= width else f"{value:5.3g}"
+
+
+def cells_of(rows, scale):
+    total = sum(time for _, _, time in rows)
+    cells = {}
+    for line, hits, time in rows:
+        count = str(hits) if len(str(hits)) <= WIDTHS["hits"] else f"{hits:g}"
+        per_hit = number(time * scale / hits, WIDTHS["perhit"]) if hits else ""
+        share = f"{100 * time / total:5.1f}" if total else ""
+        cells[line] = (count, number(time * scale, WIDTHS["time"]), per_hit, share)
+    return cells
+
+
+def show_func(filename, start_lineno, func_name, timings, unit, output_unit=None, stream=None,
+              stripzeros=False, **unused):  # fmt: skip
+    """One function's lines, beside its source where there is one."""
+    stream = sys.stdout if stream is None else stream
+    if stripzeros and not any(hits for _, hits, _ in timings):
+        return
+    stream.write(f"Total time: {sum(time for _, _, time in timings) * unit:g} s\n")
+    source = source_of(filename, start_lineno)
+    if source or os.path.exists(filename):
+        stream.write(f"File: {filename}\nFunction: {func_name} at line {start_lineno}\n")
+    else:
+        stream.write(
+            f"\nCould not find file {filename}\n"
+            "Are you sure you are running this program from the same directory\n"
+            "that you ran the profiler from?\n"
+            "Continuing without the function's contents.\n"
+        )
+        numbers = [line for line, _, _ in timings] or [start_lineno]
+        source = [""] * (max(numbers) - min(min(numbers), start_lineno) + 1)
+    cells = cells_of(timings, unit / (output_unit or unit))
+    widths = [WIDTHS["line"]] + [
+        max([width, *(len(row[i]) for row in cells.values())])
+        for i, width in enumerate(list(WIDTHS.values())[1:])
+    ]
+
+    def put(numbers, text):
+        padded = " ".join(str(cell).rjust(width) for cell, width in zip(numbers, widths))
+        return f"{padded}  {text}"
+
+    header = put(TITLES[:5], TITLES[5])
+    stream.write(f"\n{header}\n{'=' * len(header)}\n")
+    for line, text in enumerate(source, start_lineno):
+        stream.write(put((line, *cells.get(line, ("",) * 4)), text.rstrip("\r\n")) + "\n")
+    stream.write("\n")
+
+
+def show_text(stats, unit, output_unit=None, stream=None, stripzeros=False, details=True,
+              summarize=False, sort=False, rich=False, **unused):  # fmt: skip
+    """All functions. `rich` is accepted, and changes nothing."""
+    stream = sys.stdout if stream is None else stream
+    stream.write(f"Timer unit: {unit if output_unit is None else output_unit:g} s\n\n")
+    items = list(stats.items())
+    if sort:
+        items.sort(key=lambda item: sum(time for _, _, time in item[1]))
+    for (file, first, name), rows in items if details else ():
+        show_func(file, first, name, rows, unit, output_unit, stream, stripzeros)
+    for (file, first, name), rows in items if summarize else ():
+        total = sum(time for _, _, time in rows) * unit
+        if total or not stripzeros:
+            stream.write(f"{total:6.2f} seconds - {file}:{first} - {name}\n")
+
+
+# --- what is profiled ---
+
+
+def functions_in(thing):
+    """The Python functions that something stands for: wrapped, bound, of a class, of a property."""
+    if isinstance(thing, (staticmethod, classmethod, types.MethodType)):
+        return functions_in(thing.__func__)
+    if isinstance(thing, (functools.partial, functools.partialmethod)):
+        return functions_in(thing.func)
+    if isinstance(thing, functools.cached_property):
+        return functions_in(thing.func)
+    if isinstance(thing, property):
+        parts = (thing.fget, thing.fset, thing.fdel)
+        return [function for part in parts if part for function in functions_in(part)]
+    if isinstance(thing, type):
+        return [function for member in vars(thing).values() if is_part(member, thing)
+                for function in functions_in(member)]  # fmt: skip
+    if isinstance(thing, types.FunctionType):
+        inner = getattr(thing, "__wrapped__", None)
+        return functions_in(inner) if inner is not None else [thing]
+    return []
+
+
+def is_part(member, cls):
+    """Of a class' members, other classes belong to it only if they were defined in it."""
+    return not isinstance(member, type) or (
+        member.__module__ == cls.__module__
+        and member.__qualname__.startswith(cls.__qualname__ + ".")
+    )
+
+
+def name_of(code):
+    return getattr(code, "co_qualname", code.co_name)
+
+
+class LineProfiler:
+    """LineProfiler(*functions): counts their lines while it is enabled; also a decorator."""
+
+    def __init__(self, *functions):
+        self._lines = _exact.Lines()
+        self.functions = []
+        self.enable_count = 0
+        for function in functions:
+            self.add_function(function)
+
+    def add_function(self, func):
+        """Its lines are counted from now on; so are those of what it wraps."""
+        added = 0
+        for function in functions_in(func):
+            if self._lines.add(function.__code__):
+                self.functions.append(function)
+                added += 1
+        return added
+
+    add_callable = add_class = add_function
+
+    def add_module(self, mod, **unused):
+        """All functions and classes that are defined there."""
+        return sum(
+            self.add_function(thing)
+            for thing in list(vars(mod).values())
+            if getattr(thing, "__module__", None) == mod.__name__
+        )
+
+    def add_functions_of(self, code):
+        """The functions that are defined in a code object, and in those."""
+        for inner in code.co_consts:
+            if isinstance(inner, types.CodeType):
+                # Bodies of classes are not optimised; lambdas and the like have no name.
+                if inner.co_flags & inspect.CO_OPTIMIZED and not inner.co_name.startswith("<"):
+                    self._lines.add(inner)
+                self.add_functions_of(inner)
+
+    # --- when ---
+
+    def enable(self):
+        self._lines.enable()
+
+    def disable(self):
+        self._lines.disable()
+
+    def enable_by_count(self):
+        self.enable_count += 1
+        if self.enable_count == 1:
+            self.enable()
+
+    def disable_by_count(self):
+        if self.enable_count > 0:
+            self.enable_count -= 1
+            if self.enable_count == 0:
+                self.disable()
+
+    def __enter__(self):
+        self.enable_by_count()
+        return self
+
+    def __exit__(self, *exc_info):
+        self.disable_by_count()
+
+    def __call__(self, func):
+        self.add_function(func)
+        return self._wrap_class(func) if isinstance(func, type) else self.wrap_callable(func)
+
+    def _wrap_class(self, cls):
+        for name, member in list(vars(cls).items()):
+            if isinstance(member, type):
+                if is_part(member, cls):
+                    self._wrap_class(member)
+            elif functions_in(member):
+                setattr(cls, name, self.wrap_callable(member))
+        return cls
+
+    def wrap_callable(self, func):
+        """The same, that is counted while it runs."""
+        if isinstance(func, (staticmethod, classmethod)):
+            return type(func)(self.wrap_callable(func.__func__))
+        if isinstance(func, property):
+            parts = (func.fget, func.fset, func.fdel)
+            return property(*(part and self.wrap_callable(part) for part in parts), func.__doc__)
+        if isinstance(func, functools.cached_property):
+            func.func = self.wrap_callable(func.func)
+            return func
+        if isinstance(func, (functools.partial, functools.partialmethod)):
+            return type(func)(self.wrap_callable(func.func), *func.args, **func.keywords)
+        if isinstance(func, types.MethodType):
+            return types.MethodType(self.wrap_callable(func.__func__), func.__self__)
+        if not callable(func):
+            raise TypeError(f"cannot profile {func!r}: it is not callable")
+        return self._wrapped(func)
+
+    def _wrapped(self, func):
+        if inspect.iscoroutinefunction(func):
+
+            @functools.wraps(func)
+            async def wrapper(*args, **kwargs):
+                with self:
+                    return await func(*args, **kwargs)
+        elif inspect.isasyncgenfunction(func):
+
+            @functools.wraps(func)
+            async def wrapper(*args, **kwargs):
+                with self:
+                    made, sent = func(*args, **kwargs), None
+                    try:
+                        while True:
+                            sent = yield await made.asend(sent)
+                    except StopAsyncIteration:
+                        pass
+                    finally:
+                        await made.aclose()
+        elif inspect.isgeneratorfunction(func):
+
+            @functools.wraps(func)
+            def wrapper(*args, **kwargs):
+                with self:
+                    return (yield from func(*args, **kwargs))
+        else:
+
+            @functools.wraps(func)
+            def wrapper(*args, **kwargs):
+                with self:
+                    return func(*args, **kwargs)
+
+        return wrapper
+
+    def runctx(self, cmd, globals, locals):
+        with self:
+            exec(cmd, globals, locals)
+        return self
+
+    def run(self, cmd):
+        import __main__
+
+        return self.runctx(cmd, __main__.__dict__, __main__.__dict__)
+
+    def runcall(self, func, /, *args, **kw):
+        with self:
+            return func(*args, **kw)
+
+    # --- what came of it ---
+
+    def get_stats(self):
+        scale = self._lines.unit() / UNIT
+        sums = {}
+        for code, rows in self._lines.get():
+            key = (code.co_filename, code.co_firstlineno, name_of(code))
+            lines = sums.setdefault(key, {})
+            for line, hits, time, _ in rows:
+                before = lines.get(line, (0, 0))
+                lines[line] = (before[0] + hits, before[1] + time)
+        return LineStats(
+            {
+                key: [(line, hits, round(time * scale)) for line, (hits, time) in sorted(lines.items())]
+                for key, lines in sorted(sums.items())
+            },
+            UNIT,
+        )
+
+    def dump_stats(self, filename):
+        self.get_stats().to_file(filename)
+
+    dump_while_it_runs = dump_stats
+
+    def print_stats(self, stream=None, output_unit=None, **options):
+        self.get_stats().print(stream=stream, output_unit=output_unit, **options)
+
+
+# --- @profile in a program ---
+
+OFF = {"", "0", "off", "false", "no"}
+
+
+class GlobalProfiler:
+    """`profile`: a decorator that does nothing unless LINE_PROFILE=1, --line-profile is among the
+    program's words, or enable() was called."""
+
+    def __init__(self):
+        self.output_prefix = "profile_output"
+        self.show_config = {"sort": 1, "stripzeros": 1, "rich": 0, "details": 0, "summarize": 1}
+        self._profile = None
+        self._pid = 0
+        self.enabled = None
+
+    def __bool__(self):
+        return self.enabled is not False
+
+    def _decide(self):
+        asked = os.environ.get("LINE_PROFILE", "").lower() not in OFF
+        if asked or "--line-profile" in sys.argv:
+            self.enable()
+        else:
+            self.enabled = False
+
+    def enable(self, output_prefix=None):
+        if self._profile is None:
+            atexit.register(self.show)
+            self._profile = LineProfiler()
+            self._pid = os.getpid()
+        self.enabled = True
+        if output_prefix is not None:
+            self.output_prefix = output_prefix
+
+    def disable(self):
+        self.enabled = False
+
+    def __call__(self, func):
+        if self.enabled is None:
+            self._decide()
+        return self._profile(func) if self.enabled else func
+
+    def show(self):
+        """Writes PREFIX.lprof and PREFIX.txt, and prints the summary; not in forked children."""
+        if os.getpid() != self._pid:
+            return
+        stats = self._profile.get_stats()
+        stats.to_file(self.output_prefix + ".lprof")
+        with open(self.output_prefix + ".txt", "w", encoding="utf-8") as file:
+            stats.print(file, sort=True, summarize=True)
+        stats.print(sys.stdout, **self.show_config)
+        print(f"Wrote profile results to {self.output_prefix}.txt")
+        print(f"Wrote profile results to {self.output_prefix}.lprof")
+
+
+profile = GlobalProfiler()
+
+
+if __name__ == "__main__":
+    from cairn import _line_profiler
+
+    sys.exit(_line_profiler.main())

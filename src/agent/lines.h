@@ -1,0 +1,122 @@
+/* lines.h: counts and times the lines of functions that somebody chose.
+ *
+ * A line lasts from where it begins to where the next one of the same frame begins, or to where the
+ * frame ends or yields: what it calls is in it. Frames are told apart by their addresses, so that
+ * recursion, threads and generators each have lines of their own; what a generator does from where
+ * it goes on to its next line is the time of the line that yielded, how long it slept is not.
+ *
+ * Several may ask for the same function, each from when to when it likes: each has a counter of its
+ * own for it. The engine knows nothing of Python: a key is the address of a code object.
+ *
+ * With a spool the sums of counters that are kept lie in a file that is read when the process is
+ * over, however it ended; a child made by fork begins a file of its own, with sums of 0.
+ *
+ * Threads: each has a stack of its own. All calls on one hub are made under one lock of the
+ * caller's (the GIL); only the end of a thread is noticed without it. Owner: the caller has the
+ * hub, the hub has what hangs on it, and outlives the threads. Memory is mapped, never from malloc;
+ * errno is left as it was.
+ */
+#ifndef CAIRN_LINES_H
+#define CAIRN_LINES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "agentmem.h"
+#include "exact.h"
+#include "spool.h"
+
+struct cairn_lines_block;
+
+struct cairn_line_sum {
+    int64_t hits;         /* how often it began */
+    int64_t total, slept; /* in ticks (ticks.h), of what is over */
+    int64_t called,
+        native; /* of the total: in Python that it called, in C; where calls are known */
+};
+
+struct cairn_lines_code;
+struct cairn_lines_thread;
+
+struct cairn_lines_counter {
+    struct cairn_lines_code *code;
+    bool on;
+    int64_t since;                    /* it counts from then on */
+    struct cairn_lines_counter *next; /* of the same code */
+    struct cairn_line_sum *sums;      /* code->line_count of them */
+    struct cairn_lines_block *block;  /* in the spool, with the sums; NULL: it is not kept */
+};
+
+struct cairn_lines_code {
+    const void *key;
+    uint32_t first_line, line_count;
+    unsigned active; /* counters that are on; 0: what comes is passed over */
+    bool judged;     /* whether it is to be recorded was asked */
+    struct cairn_lines_counter *counters;
+};
+
+struct cairn_lines_hub {
+    struct cairn_budget budget;
+    struct cairn_pool pool;
+    struct cairn_pairs codes, sleepers; /* by key; by frame, of those that yielded */
+    struct cairn_lines_thread *threads;
+    uint64_t serial;           /* no other hub of this process has it */
+    uint64_t lost;             /* lines, for want of memory, or that lie outside their function */
+    struct cairn_spool *spool; /* NULL: nothing is kept */
+    struct cairn_pool blocks;  /* in the spool */
+    struct cairn_budget spool_budget;
+    bool knows_calls;
+    unsigned forks; /* that lay behind the process when it was last looked at */
+};
+
+void cairn_lines_init(struct cairn_lines_hub *hub, size_t max_bytes);
+void cairn_lines_release(struct cairn_lines_hub *hub);
+
+/* A new counter of the code's lines from `first_line` on, which is off. NULL: no memory. */
+struct cairn_lines_counter *cairn_lines_add(struct cairn_lines_hub *hub, const void *key,
+                                            uint32_t first_line, uint32_t line_count);
+
+/* The counter is nobody's any more. True when it was the last of its code: the key may be given to
+ * other code from now on. */
+bool cairn_lines_remove(struct cairn_lines_hub *hub, struct cairn_lines_counter *counter);
+
+/* From now on counters can be kept in the spool, which is open. One that is new is, under the words
+ * that its code has: 0, -CAIRN_ENOMEM. The end of the spool is that of what it holds: it is whole.
+ */
+void cairn_lines_spool(struct cairn_lines_hub *hub, struct cairn_spool *spool);
+int cairn_lines_keep(struct cairn_lines_hub *hub, struct cairn_lines_counter *counter,
+                     const struct cairn_exact_words *words);
+void cairn_lines_end(struct cairn_lines_hub *hub);
+
+/* Whether cairn_lines_called() is told of all calls, for who reads the spool. */
+void cairn_lines_know_calls(struct cairn_lines_hub *hub, bool knows);
+
+/* Begins to count; ends, with what has begun and is not over until now. */
+void cairn_lines_on(struct cairn_lines_counter *counter);
+void cairn_lines_off(struct cairn_lines_hub *hub, struct cairn_lines_counter *counter);
+
+/* Forgets what was counted. */
+void cairn_lines_clear(struct cairn_lines_counter *counter);
+
+/* NULL: nobody asks for it. */
+static inline struct cairn_lines_code *cairn_lines_find(const struct cairn_lines_hub *hub,
+                                                        const void *key)
+{
+    return cairn_pairs_get(&hub->codes, (uintptr_t)key, 0);
+}
+
+/* What happens in a frame: it begins; a line of it begins; it ends. */
+void cairn_lines_enter(struct cairn_lines_hub *hub, struct cairn_lines_code *code, uintptr_t frame);
+void cairn_lines_line(struct cairn_lines_hub *hub, struct cairn_lines_code *code, uintptr_t frame,
+                      uint32_t line);
+void cairn_lines_leave(struct cairn_lines_hub *hub, uintptr_t frame);
+
+/* What a frame had called is over, or yields, after so many ticks: Python, or something native. */
+void cairn_lines_called(struct cairn_lines_hub *hub, uintptr_t frame, int64_t ticks, bool native);
+
+/* A generator yields; it goes on, or is thrown into. */
+void cairn_lines_suspend(struct cairn_lines_hub *hub, uintptr_t frame);
+void cairn_lines_resume(struct cairn_lines_hub *hub, struct cairn_lines_code *code,
+                        uintptr_t frame);
+
+#endif

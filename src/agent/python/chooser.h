@@ -1,0 +1,30 @@
+/* chooser.h: which code objects somebody wants the lines of, told by words.
+ *
+ * A word is a name, a qualified name, a module, MODULE:QUALNAME or FILE:LINE; without words it is
+ * the code of the program itself, the module __main__.
+ * All of it runs under the GIL. Owner: the caller ends it with cairn_chooser_release().
+ */
+#ifndef CAIRN_CHOOSER_H
+#define CAIRN_CHOOSER_H
+
+#include <stdbool.h>
+
+#include "pycompat.h"
+
+struct cairn_chooser {
+    PyObject *words; /* a list of str; NULL: it is not in use */
+};
+
+/* `words`: a list of str. 0; -1 with an exception set. */
+int cairn_chooser_init(struct cairn_chooser *chooser, PyObject *words);
+void cairn_chooser_release(struct cairn_chooser *chooser);
+
+/* Whether this code, which runs with these globals, is wanted. Exceptions are left as they were. */
+bool cairn_chooser_wants(const struct cairn_chooser *chooser, PyCodeObject *code,
+                         PyObject *globals);
+
+/* Calls `take` with the code of a function, and of what a method, class or property is made of. 0;
+ * -1 with an exception set, as `take` returns it. */
+int cairn_chooser_codes(PyObject *thing, int (*take)(void *context, PyObject *code), void *context);
+
+#endif

@@ -1,0 +1,250 @@
+"""cairn.line_profiler and `cairn kernprof`: hits are those of a tracer in Python, times are known,
+text and files are those of line_profiler.
+"""
+import os
+import pickle
+import re
+import shutil
+import sys
+
+import pytest
+
+import harness
+
+PROGRAM = """
+import time
+
+@profile
+def work(n):
+    total = 0
+    for i in range(n):
+        total += i
+    return total
+
+@profile
+class Thing:
+    def method(self):
+        return work(3)
+
+    @property
+    def half(self):
+        return 1
+
+@profile
+def never():
+    pass
+
+print(work(10), Thing().method(), Thing().half)
+"""
+
+
+@pytest.fixture
+def counting(interpreter):
+    """An interpreter that there is a module for."""
+    if not interpreter.has_engine():
+        pytest.skip(f"no module was built for {interpreter.label}: its headers are not there")
+    return interpreter
+
+
+def told(counting, what):
+    command = counting.command("lined.py", counting.package(), what)
+    return harness.execute(command, env=harness.Cairn("/").environment()).expect().last_json()
+
+
+def test_hits_are_those_of_a_tracer_in_python(counting):
+    found = told(counting, "counts")
+    assert found["cairn"] == found["again"], "what ran while it was off does not count"
+    assert len(found["cairn"]) == 12
+    assert found["cairn"] == found["reference"]
+
+
+def test_times_are_those_of_each_frame(counting):
+    """line_profiler gives the line that recurses some microseconds, and other threads' time."""
+    found = told(counting, "times")
+    rows, (recursion_s, generators_s) = found["rows"], found["spent"]
+    assert 0.02 <= rows["sleeps+2"] <= recursion_s
+    assert 0.06 <= rows["sleeps+4"] <= 3 * recursion_s, "every level counts"
+    assert 0.006 <= rows["slow_generator+2"] <= generators_s - 0.039
+    assert 0.009 <= rows["slow_generator+4"] <= generators_s - 0.036
+    assert rows["slow_generator+3"] < 0.01, "while it sleeps nobody runs its line"
+    assert 0.03 <= rows["drives_slowly+2"] <= generators_s
+    assert 0.015 <= rows["drives_slowly+1"] <= generators_s - 0.03
+
+
+def test_threads_are_not_mixed(counting):
+    sleeping, returning = told(counting, "threads")
+    assert sleeping[0] == returning[0] == 15
+    assert 0.2 <= sleeping[1] < 0.4 and returning[1] < 0.1
+
+
+# --- the commands ---
+
+
+@pytest.fixture
+def program(folder):
+    (folder / "program.py").write_text(PROGRAM)
+    return folder / "program.py"
+
+
+def masked(text):
+    """Without times."""
+    text = re.sub(r"Total time: \S+ s", "Total time: T", text)
+    text = re.sub(r"^( +\d+ +\d+) +\S+ +\S+ +\S+  ", r"\1 T  ", text, flags=re.M)
+    return re.sub(r"^ +[\d.]+ seconds", "S seconds", text, flags=re.M)
+
+
+def module(folder, name, *words, package=harness.ROOT / "build" / "python"):
+    """`python -m NAME words` of the Python that runs the tests, which has the real tools."""
+    environment = harness.Cairn(folder).environment(PYTHONPATH=str(package))
+    return harness.execute([sys.executable, "-m", name, *words], env=environment, cwd=folder)
+
+
+@pytest.mark.parametrize("words", [["-l", "-v"], ["-l", "-v", "-z"], ["-lv", "--summarize=yes"],
+                                   ["-l", "-v", "-u", "1e-3"]])
+def test_text_is_that_of_the_real_command(folder, program, words):
+    real = module(folder, "kernprof", *words, program.name).expect()
+    ours = module(folder, "cairn.kernprof", *words, program.name).expect()
+    assert masked(ours.text) == masked(real.text)
+
+
+def test_each_reads_what_the_other_wrote(folder, program):
+    module(folder, "kernprof", "-l", "-o", "real.lprof", program.name).expect()
+    module(folder, "cairn.kernprof", "-l", "-o", "ours.lprof", program.name).expect()
+    for file in ("real.lprof", "ours.lprof"):
+        real = module(folder, "line_profiler", "-m", "-t", file).expect().text
+        ours = module(folder, "cairn.line_profiler", "-m", "-t", file).expect().text
+        assert ours == real and "work at line" in ours
+    both = module(folder, "cairn.line_profiler", "real.lprof", "ours.lprof").expect().text
+    assert re.search(r"^ +7 +30 ", both, re.M), both
+
+
+def test_a_file_that_would_run_something_does_not(folder):
+    class Bad:
+        def __reduce__(self):
+            return (os.system, ("touch ran",))
+
+    (folder / "bad.lprof").write_bytes(pickle.dumps(Bad()))
+    (folder / "none.lprof").write_bytes(b"hello")
+    (folder / "cut.lprof").write_bytes(pickle.dumps({"a": [1, 2, 3]})[:-3])
+    for file, why in (("bad", "posix.system"), ("none", "no .lprof"), ("cut", "no .lprof")):
+        ended = module(folder, "cairn.line_profiler", f"{file}.lprof")
+        assert ended.status == harness.DAMAGED, ended.talk
+        assert why in ended.talk and "Traceback" not in ended.talk
+    assert not (folder / "ran").exists()
+
+
+def test_the_commands(cairn, counting, program):
+    if counting.chroot:
+        pytest.skip("the command cannot start a Python in another root folder")
+    options = ["--python", counting.executable]
+    shown = cairn("kernprof", *options, "-l", "-v", "-p", program, program.name).expect()
+    assert "45 3 1" in shown.text and "Function: work at line 4" in shown.text
+    file = cairn.folder / "program.py.lprof"
+    again = cairn("line_profiler", *options, "-z", file).expect()
+    assert "never" not in again.text and "Function: work" in again.text
+    program.write_text("import sys; sys.exit(7)")
+    cairn("kernprof", *options, "-l", program.name).expect(7)
+    cairn("kernprof", *options, "-l").expect(2)
+
+
+def test_modules_are_chosen_by_name(cairn, counting, program):
+    if counting.chroot:
+        pytest.skip("the command cannot start a Python in another root folder")
+    options = ["--python", counting.executable, "-l", "-v", "-z"]
+    shown = cairn("kernprof", *options, "-p", "calendar", "-m", "calendar", "2026", "1").expect()
+    assert "January 2026" in shown.text and re.search(r"Function: (\w+\.)?formatday ", shown.text)
+    (cairn.folder / "data.json").write_text("[1, 2]")
+    words = ["-p", "json.decoder,textwrap.dedent", "-m", "json.tool", "data.json"]
+    shown = cairn("kernprof", *options, *words).expect()  # it closes its stdout
+    said = shown.text + shown.talk
+    assert re.search(r"Function: (JSONDecoder\.)?raw_decode ", said) and "dedent" not in said
+
+
+def test_profile_in_a_program(counting, folder):
+    """A decorator that does nothing until it is asked to."""
+    if counting.chroot:
+        pytest.skip("the folder is not in the chroot")
+    (folder / "asks.py").write_text(
+        "from cairn.line_profiler import profile\n"
+        "@profile\ndef f(n):\n    return n + 1\n"
+        "print(f(1), f.__name__)\n"
+    )
+    environment = harness.Cairn(folder).environment(PYTHONPATH=counting.package())
+    command = [counting.executable, "asks.py"]
+    alone = harness.execute(command, env=environment, cwd=folder).expect()
+    assert alone.text == "2 f\n" and len(list(folder.iterdir())) == 1
+    asked = harness.execute(command, env={**environment, "LINE_PROFILE": "1"}, cwd=folder).expect()
+    assert "asks.py:2 - f" in asked.text
+    assert "     4         1 " in (folder / "profile_output.txt").read_text()
+    assert (folder / "profile_output.lprof").exists()
+
+
+def test_a_program_that_fails_shows_its_own_frames(cairn, python, program):
+    program.write_text("@profile\ndef f():\n    raise KeyError\ndef g():\n    f()\ng()\n")
+    ended = cairn("kernprof", "--python", python.executable, "-l", program.name)
+    assert ended.status == 1
+    assert "KeyError" in ended.talk and "kernprof" not in ended.talk
+    assert "line 6, in <module>" in ended.talk and "line 5, in g" in ended.talk
+    assert (cairn.folder / "program.py.lprof").exists()
+
+
+def test_an_old_profile_outlives_a_slip(cairn, python, program):
+    (cairn.folder / "old").write_text("precious")
+    for words in (["kernprof", "-l"], ["cprofile"]):
+        ended = cairn(words[0], "--python", python.executable, *words[1:], "-o", "old", "typo.py")
+        assert ended.status != 0 and "typo.py" in ended.talk
+        assert (cairn.folder / "old").read_text() == "precious"
+
+
+def test_classes_that_are_members_of_others_are_left_alone(counting, folder):
+    (folder / "classes.py").write_text(
+        "import functools\nfrom cairn.line_profiler import LineProfiler\n"
+        "class Other:\n    def f(self): return 1\n"
+        "before = Other.f\n"
+        "lines = LineProfiler()\n"
+        "@lines\nclass Form:\n"
+        "    model = Other\n"
+        "    class Meta:\n        def g(self): return 2\n"
+        "    def h(self, n): return n\n"
+        "    part = functools.partialmethod(h, 3)\n"
+        "Other.form = Form\n"
+        "Form().part(), Form.Meta().g(), Other().f()\n"
+        "assert Other.f is before\n"
+        "print(sorted((key[2].split('.')[-1], rows[0][1]) for key, rows in\n"
+        "             lines.get_stats().timings.items() if rows))\n"
+    )
+    if counting.chroot:
+        pytest.skip("the folder is not in the chroot")
+    environment = harness.Cairn(folder).environment(PYTHONPATH=counting.package())
+    ended = harness.execute([counting.executable, folder / "classes.py"], env=environment).expect()
+    assert ended.text == "[('g', 1), ('h', 1)]\n"
+
+
+def test_other_tools_go_on(counting, folder):
+    """A tracer and cProfile of the program's own have the numbers that they have alone."""
+    (folder / "both.py").write_text(
+        "import cProfile, sys, threading\n"
+        "def inner():\n    return 1\n"
+        "def outer():\n    for _ in range(5):\n        inner()\n"
+        "seen = []\n"
+        "def trace(frame, event, arg):\n"
+        "    if frame.f_code in (inner.__code__, outer.__code__):\n"
+        "        seen.append((frame.f_code.co_name, event, frame.f_lineno))\n"
+        "        return trace\n"
+        "def both():\n"
+        "    seen.clear()\n    sys.settrace(trace)\n    outer()\n    sys.settrace(None)\n"
+        "    profile = cProfile.Profile()\n    profile.runcall(outer)\n"
+        "    calls = sorted((e.callcount for e in profile.getstats() if not isinstance(e.code, str)))\n"
+        "    return list(seen), calls\n"
+        "alone = both()\n"
+        "from cairn.line_profiler import LineProfiler\n"
+        "lines = LineProfiler(outer)\n"
+        "with lines:\n    beside = both()\n"
+        "assert alone == beside, (alone, beside)\n"
+        "[rows] = lines.get_stats().timings.values()\n"
+        "assert [hits for _, hits, _ in rows] == [12, 10], rows\n"
+    )
+    if counting.chroot:
+        pytest.skip("the folder is not in the chroot")
+    environment = harness.Cairn(folder).environment(PYTHONPATH=counting.package())
+    harness.execute([counting.executable, folder / "both.py"], env=environment).expect()

@@ -1,0 +1,268 @@
+"""`cairn lines` and `cairn run --lines`: hits are those of a tracer in Python, times are known, and
+what was counted outlives the process.
+"""
+import json
+import re
+
+import pytest
+
+import harness
+
+FUNCTIONS = {"loops", "recursion", "counting", "fails", "method", "work"}
+
+
+@pytest.fixture
+def counting(interpreter):
+    """An interpreter that there is a module for, and that the command can start."""
+    if not interpreter.has_engine() or interpreter.chroot:
+        pytest.skip(f"no module was built for {interpreter.label}, or it is in a root of its own")
+    return interpreter
+
+
+@pytest.fixture
+def record(cairn, interpreter, counts_place):
+    """Runs a case of line_work.py: the report, and how it ended."""
+
+    def run(what, *options, status=0):
+        file, ended = cairn.record(interpreter, "line_work.py", what, status=status,
+                                   options=options or ["--lines"], env=counts_place)  # fmt: skip
+        return cairn.report(file), ended
+
+    return run
+
+
+def hits_of(report, functions=FUNCTIONS):
+    hits = {}
+    for row in report["lines"]:
+        if row["function"].split(".")[-1] in functions:
+            hits[row["line"]] = hits.get(row["line"], 0) + row["hits"]
+    return hits
+
+
+def reference(interpreter):
+    ended = harness.execute(interpreter.command("line_work.py", "trace")).expect()
+    return {int(line): hits for line, hits in ended.last_json().items()}
+
+
+@pytest.mark.parametrize("what, times, status", [
+    ("plain", 1, 0), ("threads", 4, 0), ("fork", 3, 0), ("exit", 1, 3), ("kill", 1, 137)])
+def test_hits_are_those_of_a_tracer(record, interpreter, what, times, status):
+    report, _ = record(what, status=status)
+    assert hits_of(report) == {line: times * n for line, n in reference(interpreter).items()}
+    quality = report["quality"]
+    assert quality["events"] == sum(row["hits"] for row in report["lines"])
+    assert quality["events_lost"] == 0 and quality["cut_short"] == (status != 0)
+
+
+def test_beside_calls_they_tell_what_is_their_own(record):
+    report, ended = record("times", "--exact", "--lines=sleeps")
+    assert {row["function"] for row in report["lines"]} == {"sleeps"}
+    first, _, spins, passes, last = report["lines"]
+    near_s = 0.02 + ended.taken_s
+    assert 0.05 <= first["time_s"] < 0.05 + near_s and 0.05 <= first["c_s"] <= first["time_s"]
+    assert first["self_s"] < 0.01 + ended.taken_s
+    assert 0.03 < spins["time_s"] + passes["time_s"] < 0.05 + near_s
+    assert spins["hits"] >= passes["hits"] > 100
+    assert 0.05 <= last["time_s"] < 0.05 + near_s
+    assert last["c_s"] == 0 and last["self_s"] < 0.01 + ended.taken_s
+    for row in report["lines"]:
+        assert row["suspended_s"] == 0 and row["self_s"] + row["c_s"] <= row["time_s"] + 1e-9
+    calls = {row["name"]: row["calls"] for row in report["rows"]}
+    assert calls["sleeps"] == calls["calls"] == 1
+
+
+@pytest.mark.parametrize("where, functions", [
+    (["loops"], {"loops"}),
+    (["recursion", "fails"], {"recursion", "fails"}),
+    (["Thing.method"], {"method"}),
+    (["__main__:work"], {"work"}),
+    (["no_module:work", "counting"], {"counting"}),
+    (["nothing.of.it"], set()),
+])
+def test_where(record, interpreter, where, functions):
+    report, _ = record("plain", *(f"--lines={name}" for name in where))
+    assert {row["function"].split(".")[-1] for row in report["lines"]} == functions
+    wanted = reference(interpreter)
+    assert all(wanted[line] == n for line, n in hits_of(report).items())
+
+
+def test_a_line_and_a_module(record):
+    line = 1 + (harness.TARGETS / "line_work.py").read_text().splitlines().index("        yield i")
+    report, _ = record("plain", f"--lines=line_work.py:{line}")
+    assert {row["function"] for row in report["lines"]} == {"counting"}
+    report, _ = record("plain", "--lines=json.encoder", "--lines=json")
+    assert {row["function"] for row in report["lines"]} >= {"JSONEncoder"}
+    assert all("/json/" in row["file"] for row in report["lines"])
+
+
+def test_profile_in_the_program(cairn, counting, folder):
+    (folder / "asks.py").write_text(
+        "import functools\n"
+        "def unasked(): return 1\n"
+        "@profile\ndef asked(n):\n    return n + unasked()\n"
+        "class A:\n"
+        "    @profile\n    @staticmethod\n    def s(): return 2\n"
+        "    @property\n    @profile\n    def p(self): return 3\n"
+        "print(asked(1), A.s(), A().p)\n"
+    )
+    words = ["run", "--lines=nothing", "--report", "none", "-o", "x.cairn", "--python",
+             counting.executable, "asks.py"]
+    assert cairn(*words).expect().text == "2 2 3\n"
+    report = cairn.report(folder / "x.cairn")
+    names = {row["function"].split(".")[-1]: row["hits"] for row in report["lines"]}
+    assert names == {"asked": 1, "s": 1, "p": 1}
+
+
+def test_what_a_person_sees(cairn, python, folder):
+    (folder / "program.py").write_text(
+        "def f(n):\n    total = 0\n    for i in range(n):\n        total += i\n    return total\nf(50)\n")
+    shown = cairn("lines", "--python", python.executable, "-o", "x.cairn", "program.py").expect().talk
+    assert re.search(r"^f, .*lines counted in .*program\.py$", shown, re.M), shown
+    assert re.search(r"^ +3 +51 +\d+ +[\d.]+ +[\d.]+      for i in range\(n\):$", shown, re.M), shown
+    assert "lines counted" in cairn("report", "--by", "line", "x.cairn").expect().text
+    cairn("count", "--python", python.executable, "--report", "none", "-o", "y.cairn",
+          "program.py").expect()  # fmt: skip
+    report = cairn.report(folder / "y.cairn")
+    assert [row["calls"] for row in report["rows"] if row["name"] == "f"] == [1]
+    assert all(row["self_s"] is not None for row in report["lines"]) and report["lines"]
+    for words, why in ((["--in", ""], "--in"), (["--in", "a"] * 33, "32")):
+        ended = cairn("lines", *words, "program.py")
+        assert ended.status == harness.USAGE and why in ended.talk
+
+
+def test_multiprocessing_and_subprocesses(cairn, counting, folder):
+    (folder / "many.py").write_text(
+        "import multiprocessing, subprocess, sys\n"
+        "def f(n):\n    return n + 1\n"
+        "if __name__ == '__main__':\n"
+        "    for way in ('fork', 'spawn'):\n"
+        "        with multiprocessing.get_context(way).Pool(2) as pool:\n"
+        "            assert pool.map(f, range(20)) == list(range(1, 21))\n"
+        "            pool.close()\n            pool.join()\n"
+        "    subprocess.run([sys.executable, '-c', 'def f(n):\\n  return n\\nf(1)'], check=True)\n"
+    )
+    cairn("lines", "--in", "f", "--python", counting.executable, "--report", "none", "-o", "x.cairn",
+          "many.py").expect()  # fmt: skip
+    hits = {}
+    for row in cairn.report(folder / "x.cairn")["lines"]:
+        name = (row["file"].rpartition("/")[2], row["line"])
+        hits[name] = hits.get(name, 0) + row["hits"]
+    assert hits == {("many.py", 3): 40, ("<string>", 2): 1}
+
+
+def test_line_profiler_in_the_program_goes_on(cairn, counting, folder):
+    """Its counters are its own, while lines of the same functions are recorded."""
+    (folder / "both.py").write_text(
+        "import json\nfrom cairn.line_profiler import LineProfiler\n"
+        "def f(n):\n    n += 1\n    return n\n"
+        "lines = LineProfiler(f)\nwith lines:\n    f(1); f(2)\n"
+        "f(1)\n"
+        "print(json.dumps([hits for _, hits, _ in lines.get_stats().timings.popitem()[1]]))\n"
+    )
+    ended = cairn("lines", "--in", "f", "--python", counting.executable, "--report", "none", "-o",
+                  "x.cairn", "both.py", env={"PYTHONPATH": counting.package()}).expect()  # fmt: skip
+    assert json.loads(ended.text) == [2, 2]
+    report = cairn.report(folder / "x.cairn")
+    assert [(row["line"], row["hits"]) for row in report["lines"]] == [(4, 3), (5, 3)]
+
+
+@pytest.fixture
+def lines_of(cairn, counting, folder):
+    """Runs a program under `cairn lines`: {(function, line): hits}, and how it ended."""
+
+    def run(text, *options, status=0, name="program.py", command="lines"):
+        (folder / name).write_text(text)
+        ended = cairn(command, *options, "--force", "--python", counting.executable, "--report",
+                      "none", "-o", "x.cairn", name, env={"PYTHONPATH": counting.package()})  # fmt: skip
+        ended.expect(status)
+        hits = {}
+        for row in cairn.report(folder / "x.cairn")["lines"]:
+            key = (row["function"].split(".")[-1], row["line"])
+            hits[key] = hits.get(key, 0) + row["hits"]
+        return hits, ended
+
+    return run
+
+
+def test_a_child_that_can_have_no_file_lives_on(lines_of):
+    hits, ended = lines_of(
+        "import os, resource\n"
+        "def f():\n"
+        "    resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))\n"
+        "    pid = os.fork()\n"
+        "    if pid == 0:\n"
+        "        for i in range(9):\n"
+        "            g()\n"
+        "        os._exit(0)\n"
+        "    return os.waitpid(pid, 0)[1]\n"
+        "def g():\n    return 1\n"
+        "g()\n"
+        "print(f())\n"
+    )
+    assert ended.text == "0\n"
+    assert hits["g", 11] == 1 and hits["f", 9] == 1
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_children_that_meet_new_code_first(lines_of, count):
+    """Nothing of theirs gets into the file of their parent."""
+    hits, _ = lines_of(
+        "import multiprocessing\n"
+        "def f(n):\n    return n\n"
+        "def g():\n    return 1\n"
+        "def h():\n    return 2\n"
+        "h()\n"
+        f"with multiprocessing.get_context('fork').Pool({count}) as pool:\n"
+        "    pool.map(f, range(30), 1)\n"
+        "    pool.close()\n    pool.join()\n"
+        "g(); h()\n"
+    )
+    assert hits["f", 3] == 30 and hits["g", 5] == 1 and hits["h", 7] == 2
+
+
+def test_code_that_line_profiler_has_is_recorded_as_well(lines_of):
+    hits, ended = lines_of(
+        "from cairn.line_profiler import LineProfiler\n"
+        "def f():\n    return 1\n"
+        "def g(): return 2\n"
+        "lines = LineProfiler(f)\n"
+        "with lines: f()\n"
+        "g()\n"
+        "more = LineProfiler(g)\n"
+        "with more: g(); g()\n"
+        "print([rows[0][1] for one in (lines, more) for rows in one.get_stats().timings.values()])\n",
+        "--in", "f",
+    )  # fmt: skip
+    assert ended.text == "[1, 2]\n" and hits == {("f", 3): 1}
+
+
+def test_profile_of_what_has_run_already(lines_of):
+    hits, _ = lines_of("def f():\n    return 1\nf()\nprofile(f)\nf(); f()\n", "--in", "nothing")
+    assert hits == {("f", 2): 2}
+
+
+def test_an_exception_that_is_on_its_way_stays(lines_of, folder):
+    """A generator that is closed before it began is entered with one."""
+    text = ("def g():\n    yield 1\n"
+            "for how in ('close', 'throw'):\n"
+            "    one = g()\n"
+            "    try:\n"
+            "        one.close() if how == 'close' else one.throw(KeyError(3))\n"
+            "    except KeyError as e:\n        print(e)\n"
+            "import gc; g(); gc.collect()\n")  # fmt: skip
+    hits, ended = lines_of(text)
+    assert ended.text == "3\n"
+    name = b"caf\xe9.py".decode("utf-8", "surrogateescape")
+    hits, ended = lines_of(text, name=name)
+    assert ended.text == "3\n"
+
+
+def test_another_profiler_in_the_program(lines_of):
+    _, ended = lines_of(
+        "import cProfile\n"
+        "def f():\n    try:\n        cProfile.Profile().enable()\n    except ValueError:\n        pass\n"
+        "def g(n):\n    return n and g(n - 1)\n"
+        "f()\ng(50)\nprint('so')\n",
+        command="count",
+    )
+    assert ended.text == "so\n"

@@ -1,0 +1,125 @@
+"""Lines whose hits are known by a tracer in Python, and times that are known.
+
+    line_work.py trace|plain|threads|fork|exit|kill|times
+
+trace: the work under sys.settrace; prints {line: hits} of this file's functions below `work`.
+plain: the same work. threads, fork: in three threads, and in a child as well. exit, kill: ends by
+os._exit, by SIGKILL. times: prints where what took long stands.
+"""
+import json
+import os
+import signal
+import sys
+import threading
+import time
+
+
+def loops(n):
+    total = 0
+    for i in range(n):
+        if i % 3:
+            total += i
+        else:
+            total -= 1
+    while n > 0:
+        n -= 1
+    return total
+
+
+def recursion(n):
+    if n == 0:
+        return 0
+    return 1 + recursion(n - 1)
+
+
+def counting(n):
+    for i in range(n):
+        yield i
+        i += 1
+
+
+def fails(n):
+    try:
+        if n:
+            raise KeyError(n)
+    except KeyError:
+        n = 0
+    finally:
+        n += 1
+    return n
+
+
+class Thing:
+    def method(self, n):
+        return loops(n)
+
+
+def work():
+    loops(30)
+    recursion(20)
+    for value in counting(7):
+        fails(value)
+    try:
+        list(counting("no"))
+    except TypeError:
+        pass
+    Thing().method(5)
+
+
+def sleeps():
+    time.sleep(0.05)
+    until = time.perf_counter() + 0.05
+    while time.perf_counter() < until:
+        pass
+    return calls()
+
+
+def calls():
+    time.sleep(0.05)
+
+
+def traced():
+    hits = {}
+    inside = {loops, recursion, counting, fails, Thing.method, work}
+    codes = {function.__code__ for function in inside}
+
+    def local(frame, event, arg):
+        if event == "line":
+            hits[frame.f_lineno] = hits.get(frame.f_lineno, 0) + 1
+        return local
+
+    sys.settrace(lambda frame, event, arg: local if frame.f_code in codes else None)
+    work()
+    sys.settrace(None)
+    print(json.dumps(hits))
+
+
+def main(what):
+    if what == "trace":
+        traced()
+        return
+    if what == "times":
+        sleeps()
+        return
+    work()
+    if what == "threads":
+        threads = [threading.Thread(target=work) for _ in range(3)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    if what == "fork":
+        pid = os.fork()
+        if pid == 0:
+            work()
+            os._exit(0)
+        os.waitpid(pid, 0)
+        work()
+    if what == "exit":
+        os._exit(3)
+    if what == "kill":
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
