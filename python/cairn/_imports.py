@@ -20,6 +20,7 @@ USAGE = (
 )
 ROWS = 25
 SPLIT_S = 2.0  # for compiling once more what was compiled, to tell its stages apart
+SPLIT_TIMES = 3
 ONLY_AST = 0x400  # ast.PyCF_ONLY_AST
 HIDDEN = "_call_with_frames_removed"  # frames of this name are left out of tracebacks
 
@@ -163,10 +164,10 @@ class Recorder:
         return inner
 
     def zipped_around(self, original):
-        def inner(path, source):
+        def inner(path, source, *rest):
             row, begun_s = self.current(), clock()
             try:
-                return original(path, source)
+                return original(path, source, *rest)
             finally:
                 if row:
                     row.compile_s += clock() - begun_s
@@ -262,10 +263,28 @@ def run_archive(path):
 # --- what is told ---
 
 
+def least_s(work):
+    """How long it takes where nothing comes between, and what it returned."""
+    times = []
+    for _ in range(SPLIT_TIMES):
+        begun_s = clock()
+        result = work()
+        times.append(clock() - begun_s)
+    return min(times), result
+
+
+def stages(source, path):
+    """(parse_s, bytecode_s) by compiling once more: the parser, which makes the tree as it reads; and
+    from the tree to bytecode. What it takes to show the tree to Python, which an import does not do,
+    is in both ways through it, and taken off."""
+    whole_s, _ = least_s(lambda: compile(source, path, "exec", dont_inherit=True))
+    tree_s, tree = least_s(lambda: compile(source, path, "exec", ONLY_AST, dont_inherit=True))
+    code_s, _ = least_s(lambda: compile(tree, path, "exec", dont_inherit=True))
+    shown_s = max(tree_s + code_s - whole_s, 0) / 2
+    return tree_s - min(shown_s, tree_s), code_s - min(shown_s, code_s)
+
+
 def split(rows):
-    """How long the stages of compiling take, by compiling once more: the parser, which makes the
-    tree as it reads; and from the tree to bytecode. What it takes to show the tree to Python, which
-    an import does not do, is in both ways through it, and taken off."""
     import warnings
 
     until_s = clock() + SPLIT_S
@@ -274,23 +293,11 @@ def split(rows):
         for row in sorted(rows, key=lambda row: -row.compile_s):
             if clock() > until_s:
                 return
-            tree_s = code_s = whole_s = 0.0
             try:
-                for source, path in row.sources:
-                    times = [clock()]
-                    compile(source, path, "exec", dont_inherit=True)
-                    times.append(clock())
-                    tree = compile(source, path, "exec", ONLY_AST, dont_inherit=True)
-                    times.append(clock())
-                    compile(tree, path, "exec", dont_inherit=True)
-                    times.append(clock())
-                    whole_s += times[1] - times[0]
-                    tree_s += times[2] - times[1]
-                    code_s += times[3] - times[2]
+                parts = [stages(source, path) for source, path in row.sources]
             except Exception:
                 continue  # it did not compile the first time either
-            shown_s = max(tree_s + code_s - whole_s, 0) / 2
-            parse_s, bytecode_s = max(tree_s - shown_s, 0), max(code_s - shown_s, 0)
+            parse_s, bytecode_s = sum(part[0] for part in parts), sum(part[1] for part in parts)
             if parse_s + bytecode_s > 0:
                 share = parse_s / (parse_s + bytecode_s)
                 row.stages = (row.compile_s * share, row.compile_s * (1 - share))

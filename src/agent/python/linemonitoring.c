@@ -1,7 +1,8 @@
 /* linemonitoring.c: events of lines from sys.monitoring, 3.12 and later: local ones of each code
  * object that was chosen. While there is a recording a second tool hears each code object begin,
- * once: what is not wanted is disabled there, and would be for all that the first one asks, too. That a frame ends by an exception, or is thrown into, is told of all code
- * until 3.14, for there it cannot be asked of one.
+ * once: what is not wanted is disabled there, and would be for all that the first one asks, too.
+ * That a frame ends by an exception, or is thrown into, is told of all code until 3.14, for there it
+ * cannot be asked of one.
  */
 #include "lineevents.h"
 
@@ -128,17 +129,45 @@ static int hook_all(struct cairn_line_source *source)
     return code;
 }
 
-int cairn_line_events_begin(struct cairn_line_source *source, PyObject *code)
+/* The hooks are there as long as there is code that events come from, or a recording. */
+static int hold(struct cairn_line_source *source)
 {
     if (source->codes == 0 && hook_all(source) < 0)
         return -1;
     source->codes++;
-    return cairn_tool_set_local(source->tool, code, local_bits);
+    return 0;
+}
+
+static int let_go(struct cairn_line_source *source)
+{
+    return --source->codes == 0 ? unhook_all(source) : 0;
+}
+
+int cairn_line_events_begin(struct cairn_line_source *source, PyObject *code)
+{
+    return hold(source) < 0 ? -1 : cairn_tool_set_local(source->tool, code, local_bits);
+}
+
+int cairn_line_events_end(struct cairn_line_source *source, PyObject *code)
+{
+    int result = cairn_tool_set_local(source->tool, code, 0);
+
+    return let_go(source) < 0 ? -1 : result;
 }
 
 static const struct cairn_tool_hook first_hook = {"PY_START", on_first};
 
-int cairn_line_events_all(struct cairn_line_source *source)
+static void judge_none(struct cairn_line_source *source)
+{
+    if (cairn_tool_set(source->judge, 0) < 0)
+        PyErr_Clear();
+    if (cairn_tool_unhook(source->judge, &first_hook) < 0)
+        PyErr_Clear();
+    if (cairn_tool_give(source->judge) < 0)
+        PyErr_Clear();
+}
+
+static int judge_all(struct cairn_line_source *source)
 {
     PyObject *const nothing[2] = {NULL, NULL};
     long bits = 0;
@@ -152,27 +181,29 @@ int cairn_line_events_all(struct cairn_line_source *source)
         return 0;
     PyObject *error = PyErr_GetRaisedException();
 
-    cairn_line_events_chosen(source);
+    judge_none(source);
+    PyErr_SetRaisedException(error);
+    return -1;
+}
+
+int cairn_line_events_all(struct cairn_line_source *source)
+{
+    if (hold(source) < 0)
+        return -1;
+    if (judge_all(source) == 0)
+        return 0;
+    PyObject *error = PyErr_GetRaisedException();
+
+    if (let_go(source) < 0)
+        PyErr_Clear();
     PyErr_SetRaisedException(error);
     return -1;
 }
 
 void cairn_line_events_chosen(struct cairn_line_source *source)
 {
-    if (cairn_tool_set(source->judge, 0) < 0)
+    judge_none(source);
+    if (let_go(source) < 0)
         PyErr_Clear();
-    if (cairn_tool_unhook(source->judge, &first_hook) < 0)
-        PyErr_Clear();
-    if (cairn_tool_give(source->judge) < 0)
-        PyErr_Clear();
-}
-
-int cairn_line_events_end(struct cairn_line_source *source, PyObject *code)
-{
-    int result = cairn_tool_set_local(source->tool, code, 0);
-
-    if (--source->codes == 0 && unhook_all(source) < 0)
-        result = -1;
-    return result;
 }
 #endif
