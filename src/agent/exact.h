@@ -49,8 +49,9 @@ struct cairn_exact_host {
      * is what the event brought. NULL: it cannot be had, the call is lost. */
     void *(*learn)(void *context, const void *key, void *callee);
     void (*forget)(void *context, void *learnt);
-    /* Something that `caller` had called, a frame, or a callee without one (odd), is over or yields,
-     * after so many units of time; `native`: it had no frame. NULL: nobody wants to know. */
+    /* Something that `caller` had called, a frame, or a callee without one (odd), is over or
+     * yields, after so many units of time; `native`: it had no frame. NULL: nobody wants to know.
+     */
     void (*returned)(void *context, uintptr_t caller, int64_t time, bool native);
 };
 

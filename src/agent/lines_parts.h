@@ -1,4 +1,5 @@
-/* lines_parts.h: what lineskept.c keeps in a spool, and linespool.c reads from there. For these alone.
+/* lines_parts.h: what lineskept.c keeps in a spool, and linespool.c reads from there. For these
+ * alone.
  */
 #ifndef CAIRN_LINES_PARTS_H
 #define CAIRN_LINES_PARTS_H
@@ -27,7 +28,8 @@ static inline struct cairn_line_sum *cairn_lines_sums(const struct cairn_lines_b
     return (struct cairn_line_sum *)(uintptr_t)(block->text + cairn_lines_text_bytes(block));
 }
 
-/* Before anything that writes: whether this is a child made by fork that has yet to begin its own. */
+/* Before anything that writes: whether this is a child made by fork that has yet to begin its own.
+ */
 void cairn_lines_look_for_fork(struct cairn_lines_hub *hub);
 
 /* A line that began, or a function's lines, cannot be counted. */

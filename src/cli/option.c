@@ -134,8 +134,8 @@ static int read_number(const struct cairn_option *option, const char *text, uint
 /* Text NULL: those that the program names itself. */
 static int add_place(struct cairn_places *places, const char *text)
 {
-    if (text != NULL && (text[0] == '\0' || strchr(text, '\n') != NULL ||
-                         places->count == CAIRN_PLACES_MAX))
+    if (text != NULL &&
+        (text[0] == '\0' || strchr(text, '\n') != NULL || places->count == CAIRN_PLACES_MAX))
         return -CAIRN_EUSAGE;
     places->wanted = true;
     if (text != NULL)

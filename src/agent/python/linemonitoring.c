@@ -1,8 +1,8 @@
 /* linemonitoring.c: events of lines from sys.monitoring, 3.12 and later: local ones of each code
  * object that was chosen. While there is a recording a second tool hears each code object begin,
  * once: what is not wanted is disabled there, and would be for all that the first one asks, too.
- * That a frame ends by an exception, or is thrown into, is told of all code until 3.14, for there it
- * cannot be asked of one.
+ * That a frame ends by an exception, or is thrown into, is told of all code until 3.14, for there
+ * it cannot be asked of one.
  */
 #include "lineevents.h"
 

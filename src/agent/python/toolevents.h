@@ -35,8 +35,8 @@ int cairn_tool_hook(int tool, const struct cairn_tool_hook *hook, void *context,
                     PyObject *const held[2], long *bits);
 int cairn_tool_unhook(int tool, const struct cairn_tool_hook *hook);
 
-/* What a callback returns to be called no more at that place, a new reference; NULL with an exception
- * set. */
+/* What a callback returns to be called no more at that place, a new reference; NULL with an
+ * exception set. */
 PyObject *cairn_tool_disable(void);
 
 /* Which events come from all code; from one code object. */
