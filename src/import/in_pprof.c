@@ -49,7 +49,7 @@ struct pprof {
     uint64_t unit_ns;      /* of the column VALUE */
     bool in_time;          /* its unit is one of time */
     uint64_t other_labels; /* of samples, which have no place */
-    uint64_t owed_samples; /* given above what was counted, so far */
+    uint64_t owed_samples; /* to be spared by those that have more than one */
 };
 
 static int next_field(struct cairn_cursor *cur, struct field *field)
@@ -453,14 +453,17 @@ static uint64_t value_of(const struct pprof *p, const struct sample *sample, int
     return p->column[role] == SIZE_MAX ? 0 : (uint64_t)sample->values[p->column[role]];
 }
 
-/* Time without a sample, where a tool has split what it counted, takes one from the next that can
- * spare it: the sums stay those of the file. */
+/* Time without a sample, where a tool has split what it counted, gets one that others can spare:
+ * the sums stay those of the file. */
+static bool owes(const struct pprof *p, const struct sample *sample)
+{
+    return value_of(p, sample, VALUE) > 0 && value_of(p, sample, SAMPLES) == 0;
+}
+
 static void settle(struct pprof *p, struct cairn_guest_sample *given)
 {
-    if (given->ns > 0 && given->count == 0) {
+    if (given->ns > 0 && given->count == 0)
         given->count = 1;
-        p->owed_samples++;
-    }
     while (given->count > 1 && p->owed_samples > 0) {
         given->count--;
         p->owed_samples--;
@@ -487,35 +490,55 @@ static int give(struct pprof *p, const struct sample *sample)
     return cairn_guest_add(p->guest, &given);
 }
 
-static int read_sample(struct pprof *p, struct cairn_span message)
+static int read_sample(struct pprof *p, struct cairn_span message, struct sample *sample)
 {
-    struct sample sample = {.state = CAIRN_SAMPLE_UNKNOWN};
     struct cairn_cursor cur;
     struct field field;
     int more;
 
+    *sample = (struct sample){.state = CAIRN_SAMPLE_UNKNOWN};
     p->path.count = 0;
     cairn_cursor_init(&cur, message);
     while ((more = each_field(&cur, &field)) > 0) {
         if (field.number == 1 || field.number == 2)
-            CAIRN_TRY(add_numbers(p, &sample, &field));
+            CAIRN_TRY(add_numbers(p, sample, &field));
         else if (field.number == 3 && field.is_bytes)
-            CAIRN_TRY(add_label(p, &sample, field.bytes));
+            CAIRN_TRY(add_label(p, sample, field.bytes));
     }
     CAIRN_TRY(more);
-    if (sample.value_count != p->type_count)
+    if (sample->value_count != p->type_count)
         return -CAIRN_EDAMAGED;
-    for (size_t i = 0; i < sample.value_count; i++)
-        if (sample.values[i] < 0)
+    for (size_t i = 0; i < sample->value_count; i++)
+        if (sample->values[i] < 0)
             return cairn_err_set(p->err, -CAIRN_EDAMAGED, 0, "import",
                                  "it holds values below 0: a difference of two profiles");
-    return give(p, &sample);
+    return 0;
+}
+
+/* How many are owed is known before the first can be spared. */
+static int count_owed(struct pprof *p, struct cairn_span bytes)
+{
+    struct cairn_cursor cur;
+    struct field field;
+    struct sample sample;
+    int more;
+
+    cairn_cursor_init(&cur, bytes);
+    while ((more = each_field(&cur, &field)) > 0) {
+        if (field.number != 2)
+            continue;
+        CAIRN_TRY(read_sample(p, field.bytes, &sample));
+        p->owed_samples += owes(p, &sample);
+    }
+    p->other_labels = 0;
+    return more;
 }
 
 static int read_profile(struct pprof *p, struct cairn_span bytes)
 {
     struct cairn_cursor cur;
     struct field field;
+    struct sample sample;
     int more;
 
     cairn_cursor_init(&cur, bytes);
@@ -525,10 +548,15 @@ static int read_profile(struct pprof *p, struct cairn_span bytes)
     if (p->type_count == 0 || p->strings.count == 0 || p->strings.items[0].size_bytes > 0)
         return -CAIRN_EDAMAGED;
     choose_columns(p);
+    if (p->guest->counted)
+        CAIRN_TRY(count_owed(p, bytes));
     cairn_cursor_init(&cur, bytes);
-    while ((more = each_field(&cur, &field)) > 0)
-        if (field.number == 2)
-            CAIRN_TRY(read_sample(p, field.bytes));
+    while ((more = each_field(&cur, &field)) > 0) {
+        if (field.number != 2)
+            continue;
+        CAIRN_TRY(read_sample(p, field.bytes, &sample));
+        CAIRN_TRY(give(p, &sample));
+    }
     return more;
 }
 

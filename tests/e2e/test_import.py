@@ -126,6 +126,24 @@ def test_a_pprof_file_of_another_writer(cairn, folder):
         assert report["quality"]["samples"] == 4 and report["states"]["running_s"] == 0.04
 
 
+def test_what_was_split_keeps_its_sum_wherever_it_stands(cairn, folder):
+    """Time of a state that no sample fell into, before and after one that has samples to spare."""
+    for at, values in enumerate([[(3, 20), (0, 5)], [(0, 5), (3, 20)], [(0, 5), (0, 5), (3, 20), (0, 5)]]):
+        profile = profile_classes()()
+        profile.string_table.extend(["", "samples", "count", "cpu", "nanoseconds", "main", "m.c"])
+        profile.sample_type.add(type=1, unit=2)
+        profile.sample_type.add(type=3, unit=4)
+        profile.function.add(id=1, name=5, filename=6)
+        profile.location.add(id=1).line.add(function_id=1, line=5)
+        for count, ms in values:
+            profile.sample.add(location_id=[1], value=[count, ms * 1_000_000])
+        (folder / f"split{at}").write_bytes(profile.SerializeToString())
+        report = cairn.report(f"split{at}")
+        most = max(3, len(values))  # time has one sample at least
+        assert report["quality"]["samples"] == most
+        assert report["total_s"] == pytest.approx(sum(ms for _, ms in values) / 1000)
+
+
 def fib(n):
     return n if n < 2 else fib(n - 1) + fib(n - 2)
 

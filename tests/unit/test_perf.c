@@ -24,10 +24,22 @@ static uint64_t thread_cpu_ns(void)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
+#define WINDOWS 11
+
+static int by_value(const void *a, const void *b)
+{
+    double left = *(const double *)a, right = *(const double *)b;
+
+    return (left > right) - (left < right);
+}
+
+/* The kernel keeps two books: the event's runs on while the host has the processor for itself, the
+ * thread's does not. Some windows without that are what most of them are, and there they agree. */
 static void test_the_clock_agrees_with_the_threads_own(void **state)
 {
     struct cairn_perf_clock clock = {0};
-    uint64_t start_ns, own_ns, seen_ns;
+    double ratios[WINDOWS];
+    uint64_t start_ns, own_ns, from_ns, seen_ns;
     int code = cairn_perf_clock_open(&clock, (pid_t)syscall(SYS_gettid));
 
     (void)state;
@@ -36,13 +48,20 @@ static void test_the_clock_agrees_with_the_threads_own(void **state)
         skip();
     }
     assert_int_equal(code, 0);
-    start_ns = thread_cpu_ns();
-    while (thread_cpu_ns() - start_ns < 100000000u)
-        ;
-    own_ns = thread_cpu_ns() - start_ns;
-    assert_int_equal(cairn_perf_clock_read(&clock, &seen_ns), 0);
-    /* The kernel keeps two books; they agree to a percent or the clock is not one. */
-    assert_in_range(seen_ns, own_ns - own_ns / 50, own_ns + own_ns / 10);
+    for (size_t i = 0; i < WINDOWS; i++) {
+        assert_int_equal(cairn_perf_clock_read(&clock, &from_ns), 0);
+        start_ns = thread_cpu_ns();
+        while (thread_cpu_ns() - start_ns < 10000000u)
+            ;
+        own_ns = thread_cpu_ns() - start_ns;
+        assert_int_equal(cairn_perf_clock_read(&clock, &seen_ns), 0);
+        ratios[i] = (double)(seen_ns - from_ns) / (double)own_ns;
+    }
+    qsort(ratios, WINDOWS, sizeof(ratios[0]), by_value);
+    print_message("the clock's time over the thread's: %.4f, %.4f to %.4f\n", ratios[WINDOWS / 2],
+                  ratios[0], ratios[WINDOWS - 1]);
+    assert_true(ratios[0] >= 0.98);
+    assert_true(ratios[WINDOWS / 2] <= 1.02);
     cairn_perf_clock_close(&clock);
     cairn_perf_clock_close(&clock);
 }
