@@ -455,9 +455,10 @@ static uint64_t value_of(const struct pprof *p, const struct sample *sample, int
 
 /* Time without a sample, where a tool has split what it counted, gets one that others can spare:
  * the sums stay those of the file. */
-static bool owes(const struct pprof *p, const struct sample *sample)
+static int owe(struct pprof *p, const struct sample *sample)
 {
-    return value_of(p, sample, VALUE) > 0 && value_of(p, sample, SAMPLES) == 0;
+    p->owed_samples += value_of(p, sample, VALUE) > 0 && value_of(p, sample, SAMPLES) == 0;
+    return 0;
 }
 
 static void settle(struct pprof *p, struct cairn_guest_sample *given)
@@ -515,22 +516,22 @@ static int read_sample(struct pprof *p, struct cairn_span message, struct sample
     return 0;
 }
 
-/* How many are owed is known before the first can be spared. */
-static int count_owed(struct pprof *p, struct cairn_span bytes)
+static int each_sample(struct pprof *p, struct cairn_span bytes,
+                       int (*act)(struct pprof *p, const struct sample *sample))
 {
     struct cairn_cursor cur;
     struct field field;
     struct sample sample;
     int more;
 
+    p->other_labels = 0;
     cairn_cursor_init(&cur, bytes);
     while ((more = each_field(&cur, &field)) > 0) {
         if (field.number != 2)
             continue;
         CAIRN_TRY(read_sample(p, field.bytes, &sample));
-        p->owed_samples += owes(p, &sample);
+        CAIRN_TRY(act(p, &sample));
     }
-    p->other_labels = 0;
     return more;
 }
 
@@ -538,7 +539,6 @@ static int read_profile(struct pprof *p, struct cairn_span bytes)
 {
     struct cairn_cursor cur;
     struct field field;
-    struct sample sample;
     int more;
 
     cairn_cursor_init(&cur, bytes);
@@ -548,16 +548,9 @@ static int read_profile(struct pprof *p, struct cairn_span bytes)
     if (p->type_count == 0 || p->strings.count == 0 || p->strings.items[0].size_bytes > 0)
         return -CAIRN_EDAMAGED;
     choose_columns(p);
-    if (p->guest->counted)
-        CAIRN_TRY(count_owed(p, bytes));
-    cairn_cursor_init(&cur, bytes);
-    while ((more = each_field(&cur, &field)) > 0) {
-        if (field.number != 2)
-            continue;
-        CAIRN_TRY(read_sample(p, field.bytes, &sample));
-        CAIRN_TRY(give(p, &sample));
-    }
-    return more;
+    if (p->guest->counted) /* how many are owed is known before the first can be spared */
+        CAIRN_TRY(each_sample(p, bytes, owe));
+    return each_sample(p, bytes, give);
 }
 
 static int put_facts(struct pprof *p)
