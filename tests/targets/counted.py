@@ -387,16 +387,19 @@ def empty():
     pass
 
 
-def calls_empty():
-    for _ in range(CALLS):
-        empty()
-
-
 def thread_counts(kind):
-    """Two threads that call at the same time, one that ran before, one made without threading."""
+    """Two threads that call at the same time, one that ran before, one made without threading; at one
+    moment all four are within the function."""
     import _thread
 
     ready, go, done = threading.Event(), threading.Event(), threading.Semaphore(0)
+    together = threading.Barrier(4)
+
+    def calls_empty():
+        for i in range(CALLS):
+            if i == CALLS // 2:
+                together.wait()
+            empty()
 
     def early():
         ready.set()
