@@ -87,6 +87,8 @@ static int write_wanted(struct cairn_counting *counting, const struct cairn_sett
             fputs("calls\n", file);
         if (settings->counted.wanted)
             fputs("lines\n", file);
+        if (settings->opcodes)
+            fputs("opcodes\n", file);
         for (size_t i = 0; i < settings->counted.count; i++)
             fprintf(file, "in %s\n", settings->counted.items[i]);
         written = !ferror(file);

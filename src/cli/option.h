@@ -58,6 +58,7 @@ enum { /* bits of cairn_option.commands */
        CAIRN_FOR_IMPORTS = 1048576,
        CAIRN_FOR_LINES = 2097152,
        CAIRN_FOR_COUNT = 4194304,
+       CAIRN_FOR_DIS = 8388608,
        CAIRN_FOR_TOOL = /* the package's, with a grammar of its own */
        CAIRN_FOR_CPROFILE | CAIRN_FOR_KERNPROF | CAIRN_FOR_LINE_PROFILER | CAIRN_FOR_IMPORTS,
 };
@@ -97,8 +98,8 @@ struct cairn_settings { /* plain values; what they mean is for the commands */
     bool markdown;
     uint64_t normalize, base, tolerance; /* enum cairn_diff_scale; 1: after; percent */
     bool source, redact, no_open;
-    bool exact;
-    struct cairn_places counted; /* whose lines are */
+    bool exact, opcodes;
+    struct cairn_places counted; /* whose lines are, or instructions */
     uint64_t each_ns;            /* 0: not given */
     const char *address;
     uint64_t port, quit_after_ns;
