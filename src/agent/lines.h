@@ -74,7 +74,7 @@ struct cairn_lines_hub {
     struct cairn_spool *spool; /* NULL: nothing is kept */
     struct cairn_pool blocks;  /* in the spool */
     struct cairn_budget spool_budget;
-    bool knows_calls;
+    bool knows_calls, counts_units; /* units: while it is so */
     unsigned forks; /* that lay behind the process when it was last looked at */
 };
 

@@ -143,7 +143,7 @@ void cairn_lines_unit(struct cairn_lines_hub *hub, const struct cairn_lines_code
                       uint32_t unit)
 {
     cairn_lines_look_for_fork(hub);
-    if (code->units->hits == NULL)
+    if (code->units->hits == NULL || !hub->counts_units)
         return;
     if (unit < code->units->count)
         code->units->hits[unit]++;
@@ -155,7 +155,7 @@ void cairn_lines_raise(struct cairn_lines_hub *hub, const struct cairn_lines_cod
                        uint32_t unit)
 {
     cairn_lines_look_for_fork(hub);
-    if (code->units->raises != NULL && unit < code->units->count)
+    if (code->units->raises != NULL && hub->counts_units && unit < code->units->count)
         code->units->raises[unit]++;
 }
 

@@ -1,6 +1,7 @@
 #include "counting.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -89,6 +90,8 @@ static int write_wanted(struct cairn_counting *counting, const struct cairn_sett
             fputs("lines\n", file);
         if (settings->opcodes)
             fputs("opcodes\n", file);
+        if (settings->toggle_signal != 0)
+            fprintf(file, "toggle %" PRIu64 "\n", settings->toggle_signal);
         for (size_t i = 0; i < settings->counted.count; i++)
             fprintf(file, "in %s\n", settings->counted.items[i]);
         written = !ferror(file);

@@ -23,6 +23,7 @@ enum cairn_value_kind {                      /* what it takes, and the type of i
                         CAIRN_VALUE_NUMBER,  /* uint64_t */
                         CAIRN_VALUE_PERCENT, /* uint64_t, millionths of the whole */
                         CAIRN_VALUE_CHOICE,  /* uint64_t, the index of the word */
+                        CAIRN_VALUE_SIGNAL,  /* uint64_t: its number */
                         CAIRN_VALUE_PLACES,  /* struct cairn_places: one more at each time */
 };
 
@@ -99,6 +100,7 @@ struct cairn_settings { /* plain values; what they mean is for the commands */
     uint64_t normalize, base, tolerance; /* enum cairn_diff_scale; 1: after; percent */
     bool source, redact, no_open;
     bool exact, opcodes;
+    uint64_t toggle_signal; /* 0: none */
     struct cairn_places counted; /* whose lines are, or instructions */
     uint64_t each_ns;            /* 0: not given */
     const char *address;

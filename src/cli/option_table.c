@@ -161,6 +161,17 @@ const struct cairn_option cairn_options[] = {
                "how often each instruction is executed, which `cairn dis` shows. Until Python 3.11 "
                "each is counted by itself, which takes many times as long; from 3.12 on one for "
                "each run of instructions without a jump."},
+    {.name = "toggle-signal",
+     .kind = CAIRN_VALUE_SIGNAL,
+     .group = CAIRN_GROUP_RECORD,
+     .commands = FOR_RUN,
+     .value = "SIGNAL",
+     .range = "a name like USR2, or a number",
+     .offset = FIELD(toggle_signal),
+     .brief = "count only between two of this signal: USR2",
+     .detail = "The program begins uncounted; a process that gets the signal begins to count calls, "
+               "lines and instructions, and with the next one ends that. Samples go on all the "
+               "while. What the program itself sets for the signal goes first."},
     {.name = "output",
      .letter = 'o',
      .kind = CAIRN_VALUE_FILE,

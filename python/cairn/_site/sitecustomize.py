@@ -58,10 +58,11 @@ def begin():
 
 
 def wanted(spool):
-    """(what is counted, the words that say where lines and instructions are)"""
+    """(what is counted, the words that say where lines and instructions are, the signal or None)"""
     with open(f"{spool.decode()}/wanted", encoding="utf-8", errors="surrogateescape") as file:
         said = file.read().split("\n")
-    return said, [line[3:] for line in said if line.startswith("in ")]
+    signals = [int(line[7:]) for line in said if line.startswith("toggle ")]
+    return said, [line[3:] for line in said if line.startswith("in ")], signals[0] if signals else None
 
 
 # Behind these another instruction runs next, or none, than the one that stands there.
@@ -136,19 +137,24 @@ def record(folder, spool):
     what = "nothing is"
     try:
         module = engine(folder)
-        said, words = wanted(spool)
+        said, words, signal = wanted(spool)
+        things, on = [], signal is None  # with one, it is for the signal to say
         if module is not None and ("lines" in said or "opcodes" in said):
             what = "lines are not"
             lines = module.Lines()
             atexit.register(lines.end)  # what is registered first is called last
-            lines.record(spool, words, "lines" in said, lister() if "opcodes" in said else None)
+            lines.record(spool, words, "lines" in said, lister() if "opcodes" in said else None, on)
+            things.append(lines)
             if not hasattr(builtins, "profile"):
                 builtins.profile = lines.choose
         if module is not None and "calls" in said:
             what = "calls are not"
             profiler = module.Profiler()
             atexit.register(profiler.end)
-            profiler.record(spool)
+            profiler.record(spool, on)
+            things.append(profiler)
+        if things:
+            module.toggle(signal or 0, [on, *things])
     except Exception as failure:
         print(f"cairn: {what} counted in this process: {failure}", file=sys.stderr)
     finally:

@@ -157,6 +157,8 @@ static PyObject *lines_enable(PyObject *self, PyObject *unused)
 
     (void)unused;
     lines->on = true;
+    if (lines->source->recording == self)
+        lines->source->hub.counts_units = true;
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(lines->codes); i++)
         cairn_lines_on(lines->counters[i]);
     Py_RETURN_NONE;
@@ -168,6 +170,8 @@ static PyObject *lines_disable(PyObject *self, PyObject *unused)
 
     (void)unused;
     lines->on = false;
+    if (lines->source->recording == self)
+        lines->source->hub.counts_units = false;
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(lines->codes); i++)
         cairn_lines_off(&lines->source->hub, lines->counters[i]);
     Py_RETURN_NONE;
@@ -238,7 +242,7 @@ static PyObject *lines_lost(PyObject *self, PyObject *unused)
 /* --- into a recording --- */
 
 static int begin_recording(struct lines *lines, PyObject *folder, PyObject *words,
-                           bool wants_lines, PyObject *listing)
+                           bool wants_lines, PyObject *listing, bool on)
 {
     struct cairn_line_source *source = lines->source;
     PyObject *path;
@@ -268,17 +272,18 @@ static int begin_recording(struct lines *lines, PyObject *folder, PyObject *word
         return -1;
     }
     source->recording = (PyObject *)lines;
-    lines->on = true;
+    lines->on = on;
+    source->hub.counts_units = on;
     return 0;
 }
 
 static PyObject *lines_record(PyObject *self, PyObject *args)
 {
     PyObject *folder, *words, *listing = Py_None;
-    int wants_lines = 1;
+    int wants_lines = 1, on = 1;
 
-    if (!PyArg_ParseTuple(args, "OO|pO:record", &folder, &words, &wants_lines, &listing) ||
-        begin_recording((struct lines *)self, folder, words, wants_lines, listing) < 0)
+    if (!PyArg_ParseTuple(args, "OO|pOp:record", &folder, &words, &wants_lines, &listing, &on) ||
+        begin_recording((struct lines *)self, folder, words, wants_lines, listing, on) < 0)
         return NULL;
     Py_INCREF(self); /* for good, as the file is */
     Py_RETURN_NONE;
@@ -540,7 +545,7 @@ static PyMethodDef lines_methods[] = {
      "get() -> [(code, [(line, hits, time, slept)])]\n\nTimes in units of unit() seconds."},
     {"unit", lines_unit, METH_NOARGS, "unit() -> float\n\nSeconds in a unit of time."},
     {"record", lines_record, METH_VARARGS,
-     "record(folder, words, lines=True, listing=None)\n\nCount what the words mean into a file in "
+     "record(folder, words, lines=True, listing=None, on=True)\n\nCount what the words mean into a file in "
      "`folder`, for good: lines, and with listing(code, is_over) -> (bytes, bytes) instructions."},
     {"choose", lines_choose, METH_O,
      "choose(function) -> function\n\nCount it as well: a decorator."},

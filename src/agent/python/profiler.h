@@ -54,8 +54,11 @@ const void *cairn_profiler_key(const struct cairn_profiler *profiler, PyObject *
 /* Makes the types that events need, as members of the module; 0, -1 with an exception set. */
 int cairn_events_add(PyObject *module);
 
+/* Functions of the module (toggle.c): what a signal, or the program, switches on and off. */
+extern PyMethodDef cairn_toggle_methods[];
+
 /* Methods of the class: record(folder) begins to count into a file there, end() ends it. */
-PyObject *cairn_profiler_record(PyObject *self, PyObject *folder);
+PyObject *cairn_profiler_record(PyObject *self, PyObject *args);
 PyObject *cairn_profiler_end(PyObject *self, PyObject *unused);
 
 /* What is to be done before C is called: a forked child that calls os._exit() ends on purpose. */
