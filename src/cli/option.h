@@ -102,6 +102,7 @@ struct cairn_settings { /* plain values; what they mean is for the commands */
     bool exact, opcodes;
     uint64_t toggle_signal; /* 0: none */
     struct cairn_places counted; /* whose lines are, or instructions */
+    struct cairn_places called;  /* whose calls are; none: all */
     uint64_t each_ns;            /* 0: not given */
     const char *address;
     uint64_t port, quit_after_ns;

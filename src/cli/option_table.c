@@ -151,6 +151,17 @@ const struct cairn_option cairn_options[] = {
      .brief = "only lines of this function, module or FILE:LINE",
      .detail = "May be given several times: a name, a qualified name, a module, MODULE:QUALNAME or "
                "FILE:LINE. Without it the lines of the program's own module are counted."},
+    {.name = "in",
+     .kind = CAIRN_VALUE_PLACES,
+     .group = CAIRN_GROUP_RECORD,
+     .commands = CAIRN_FOR_TRACE,
+     .value = "WHERE",
+     .range = "a name, and no more than 32 of them",
+     .offset = FIELD(called),
+     .brief = "only calls of this function, module or FILE:LINE",
+     .detail = "May be given several times: a name, a qualified name, a module, MODULE:QUALNAME or "
+               "FILE:LINE. Calls of functions of C are those that such code makes. Other code is "
+               "not slowed down from Python 3.12 on; what it takes is in the time of its callers."},
     {.name = "opcodes",
      .kind = CAIRN_VALUE_FLAG,
      .group = CAIRN_GROUP_RECORD,

@@ -58,11 +58,12 @@ def begin():
 
 
 def wanted(spool):
-    """(what is counted, the words that say where lines and instructions are, the signal or None)"""
+    """(what is counted, {"in": words that say where lines and instructions are, "calls in": where
+    calls are, "toggle": the signal, as words})"""
     with open(f"{spool.decode()}/wanted", encoding="utf-8", errors="surrogateescape") as file:
         said = file.read().split("\n")
-    signals = [int(line[7:]) for line in said if line.startswith("toggle ")]
-    return said, [line[3:] for line in said if line.startswith("in ")], signals[0] if signals else None
+    return said, {key: [line[len(key) + 1 :] for line in said if line.startswith(f"{key} ")]
+                  for key in ("in", "calls in", "toggle")}  # fmt: skip
 
 
 # Behind these another instruction runs next, or none, than the one that stands there.
@@ -137,13 +138,13 @@ def record(folder, spool):
     what = "nothing is"
     try:
         module = engine(folder)
-        said, words, signal = wanted(spool)
-        things, on = [], signal is None  # with one, it is for the signal to say
+        said, named = wanted(spool)
+        things, on = [], not named["toggle"]  # with a signal it is for that to say
         if module is not None and ("lines" in said or "opcodes" in said):
             what = "lines are not"
             lines = module.Lines()
             atexit.register(lines.end)  # what is registered first is called last
-            lines.record(spool, words, "lines" in said, lister() if "opcodes" in said else None, on)
+            lines.record(spool, named["in"], "lines" in said, lister() if "opcodes" in said else None, on)
             things.append(lines)
             if not hasattr(builtins, "profile"):
                 builtins.profile = lines.choose
@@ -151,10 +152,10 @@ def record(folder, spool):
             what = "calls are not"
             profiler = module.Profiler()
             atexit.register(profiler.end)
-            profiler.record(spool, on)
+            profiler.record(spool, named["calls in"], on)
             things.append(profiler)
         if things:
-            module.toggle(signal or 0, [on, *things])
+            module.toggle(int(named["toggle"][0]) if named["toggle"] else 0, [on, *things])
     except Exception as failure:
         print(f"cairn: {what} counted in this process: {failure}", file=sys.stderr)
     finally:

@@ -474,6 +474,7 @@ static void profiler_dealloc(PyObject *self)
     cairn_exact_release(&((struct cairn_profiler *)self)->exact);
     for (int i = 0; i < 3; i++)
         Py_CLEAR(((struct cairn_profiler *)self)->kept[i]);
+    cairn_chooser_release(&((struct cairn_profiler *)self)->gate);
     (void)profiler_drop_timer(self);
     type->tp_free(self);
     Py_DECREF(type);
@@ -487,8 +488,8 @@ static PyMethodDef profiler_methods[] = {
     {"getstats", profiler_getstats, METH_NOARGS,
      "getstats() -> list of profiler_entry objects\n\nWhat was counted of calls that are over."},
     {"record", cairn_profiler_record, METH_VARARGS,
-     "record(folder, on=True)\n\nStart counting into a file in `folder`, for good; if not `on`, when "
-     "enabled."},
+     "record(folder, words, on=True)\n\nStart counting into a file in `folder`, for good; if not "
+     "`on`, when enabled. Of code that the words mean; without words, of all."},
     {"end", cairn_profiler_end, METH_NOARGS, "end()\n\nEnd what record() began."},
     {"tally", profiler_tally, METH_NOARGS,
      "tally() -> dict\n\nWhat the engine could not put into the tree."},

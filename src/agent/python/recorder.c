@@ -95,10 +95,11 @@ static void find_exit(struct cairn_profiler *profiler)
 PyObject *cairn_profiler_record(PyObject *self, PyObject *args)
 {
     struct cairn_profiler *profiler = (struct cairn_profiler *)self;
-    PyObject *folder, *result;
+    PyObject *folder, *words, *result;
     int on = 1;
 
-    if (!PyArg_ParseTuple(args, "O|p:record", &folder, &on) || open_spool(profiler, folder) < 0)
+    if (!PyArg_ParseTuple(args, "OO!|p:record", &folder, &PyList_Type, &words, &on) ||
+        open_spool(profiler, folder) < 0 || cairn_gate_open(profiler, words) < 0)
         return NULL;
     cairn_exact_spool(&profiler->exact, &profiler->spool, describe);
     find_exit(profiler);
