@@ -1,6 +1,8 @@
 """Cairn, a profiler: the importable part, which finds and starts the `cairn` command.
 
-`with cairn.profile(): …` and `@cairn.profile` sample the program that they stand in.
+`with cairn.profile(): …` and `@cairn.profile` sample the program that they stand in. In one that
+`cairn run --exact`, --lines or --opcodes started, `cairn.stop()` ends the counting, and
+`cairn.start()` goes on with it.
 
 Only the standard library, and only what every Python from 3.8 on understands: this runs inside
 the interpreter that somebody wants to profile.
@@ -8,7 +10,7 @@ the interpreter that somebody wants to profile.
 import os
 import sys
 
-__all__ = ["find_command", "profile"]
+__all__ = ["find_command", "profile", "start", "stop"]
 
 
 def find_command():
@@ -47,6 +49,25 @@ def profile(function=None, *, out=None, rate=None):
     from cairn import _profile  # most of those who import the package do not need it
 
     return _profile.of(function, out, rate)
+
+
+def start():
+    """Counts calls, lines and instructions from now on, in all threads, where `cairn run` was asked
+    to (with --toggle-signal nothing is counted before). Returns whether it was."""
+    return _count(True)
+
+
+def stop():
+    """Counts nothing from now on. Returns as start() does."""
+    return _count(False)
+
+
+def _count(on):
+    try:
+        from cairn import _exact
+    except ImportError:
+        return False  # there is no such engine for this Python: then nothing is counted here
+    return _exact.count(on)
 
 
 def load_ipython_extension(shell):

@@ -384,8 +384,7 @@ void cairn_lines_resume(struct cairn_lines_hub *hub, struct cairn_lines_code *co
 
 /* --- who asks --- */
 
-static struct cairn_lines_code *code_of(struct cairn_lines_hub *hub, const void *key,
-                                        uint32_t first_line, uint32_t line_count)
+struct cairn_lines_code *cairn_lines_code_of(struct cairn_lines_hub *hub, const void *key)
 {
     struct cairn_lines_code *code = cairn_lines_find(hub, key);
 
@@ -394,9 +393,20 @@ static struct cairn_lines_code *code_of(struct cairn_lines_hub *hub, const void 
         if (code == NULL || cairn_pairs_add(&hub->codes, &hub->budget, (uintptr_t)key, 0, code) < 0)
             return NULL;
     }
-    if (code->counters == NULL) /* new, or other code at the address of what is gone */
-        *code = (struct cairn_lines_code){
-            .key = key, .first_line = first_line, .line_count = line_count};
+    if (!cairn_lines_asked(code)) /* new, or other code at the address of what is gone */
+        *code = (struct cairn_lines_code){.key = key};
+    return code;
+}
+
+static struct cairn_lines_code *code_of(struct cairn_lines_hub *hub, const void *key,
+                                        uint32_t first_line, uint32_t line_count)
+{
+    struct cairn_lines_code *code = cairn_lines_code_of(hub, key);
+
+    if (code != NULL && code->counters == NULL) {
+        code->first_line = first_line;
+        code->line_count = line_count;
+    }
     return code;
 }
 

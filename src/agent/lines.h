@@ -1,4 +1,5 @@
-/* lines.h: counts and times the lines of functions that somebody chose.
+/* lines.h: counts and times the lines of functions that somebody chose, and counts the units of
+ * their bytecode.
  *
  * A line lasts from where it begins to where the next one of the same frame begins, or to where the
  * frame ends or yields: what it calls is in it. Frames are told apart by their addresses, so that
@@ -47,12 +48,20 @@ struct cairn_lines_counter {
     struct cairn_lines_block *block;  /* in the spool, with the sums; NULL: it is not kept */
 };
 
+struct cairn_units { /* how often each unit of a code object's bytecode was executed */
+    uint32_t count;
+    const uint8_t *leads;            /* of each unit: 1, it is counted; 0, through those before it */
+    uint64_t *hits, *raises;         /* NULL: there is no place to count them any more */
+    struct cairn_lines_block *block; /* in the spool, with the two */
+};
+
 struct cairn_lines_code {
     const void *key;
     uint32_t first_line, line_count;
-    unsigned active; /* counters that are on; 0: what comes is passed over */
+    unsigned active; /* counters that are on; 0: lines that come are passed over */
     bool judged;     /* whether it is to be recorded was asked */
     struct cairn_lines_counter *counters;
+    struct cairn_units *units; /* NULL: they are not counted; else for good */
 };
 
 struct cairn_lines_hub {
@@ -65,7 +74,7 @@ struct cairn_lines_hub {
     struct cairn_spool *spool; /* NULL: nothing is kept */
     struct cairn_pool blocks;  /* in the spool */
     struct cairn_budget spool_budget;
-    bool knows_calls;
+    bool knows_calls, counts_units; /* units: while it is so */
     unsigned forks; /* that lay behind the process when it was last looked at */
 };
 
@@ -95,6 +104,18 @@ void cairn_lines_know_calls(struct cairn_lines_hub *hub, bool knows);
 void cairn_lines_on(struct cairn_lines_counter *counter);
 void cairn_lines_off(struct cairn_lines_hub *hub, struct cairn_lines_counter *counter);
 
+/* Counts, from now on, how often the code's units are executed, in the spool, under the words that
+ * the code has and a listing that says what they are (lines_parts.h). `leads` has `count` bytes, is
+ * borrowed for good, and says the same of them as the listing. 0, -CAIRN_ENOMEM. */
+int cairn_lines_count_units(struct cairn_lines_hub *hub, const void *key, uint32_t count,
+                            const uint8_t *leads, const struct cairn_exact_words *words,
+                            struct cairn_span listing);
+
+/* The listing of code whose units are counted, anew: what was counted goes on. Without memory the
+ * old one stays. */
+void cairn_lines_list_again(struct cairn_lines_hub *hub, const void *key,
+                            const struct cairn_exact_words *words, struct cairn_span listing);
+
 /* Forgets what was counted. */
 void cairn_lines_clear(struct cairn_lines_counter *counter);
 
@@ -104,6 +125,18 @@ static inline struct cairn_lines_code *cairn_lines_find(const struct cairn_lines
 {
     return cairn_pairs_get(&hub->codes, (uintptr_t)key, 0);
 }
+
+/* Whether anybody asks for something of it. */
+static inline bool cairn_lines_asked(const struct cairn_lines_code *code)
+{
+    return code != NULL && (code->counters != NULL || code->units != NULL);
+}
+
+/* A unit of the code is executed; an exception leaves the code's units there. */
+void cairn_lines_unit(struct cairn_lines_hub *hub, const struct cairn_lines_code *code,
+                      uint32_t unit);
+void cairn_lines_raise(struct cairn_lines_hub *hub, const struct cairn_lines_code *code,
+                       uint32_t unit);
 
 /* What happens in a frame: it begins; a line of it begins; it ends. */
 void cairn_lines_enter(struct cairn_lines_hub *hub, struct cairn_lines_code *code, uintptr_t frame);

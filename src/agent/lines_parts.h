@@ -6,19 +6,28 @@
 
 #include "lines.h"
 
-/* The lines of one code object; the spool's root is the newest. Behind the texts, which end on a
- * multiple of 8, lie `line_count` sums. */
+/* The lines of one code object, or its units; the spool's root is the newest. Behind the texts,
+ * which end on a multiple of 8, lie `line_count` sums; and of `unit_count` units, 64 bits each, how
+ * often they were executed, and how often an exception came of them.
+ *
+ * The listing has a line for each instruction, in their order: the unit; the source line, 0: none;
+ * whether something jumps there, 0 or 1; whether it leads, 0 or 1; the form in which it is run, if
+ * that is another and known; each with a tab behind it. Then its name, and behind a blank what it is
+ * given. What does not lead is executed whenever what stands before it was, and raised nothing.
+ */
 struct cairn_lines_block {
     const struct cairn_lines_block *next;
     uint32_t code_line;              /* where the code object begins */
     uint32_t first_line, line_count; /* of the sums */
-    uint32_t name_bytes, qualname_bytes, file_bytes;
-    char text[]; /* the three, one behind the other */
+    uint32_t unit_count;
+    uint32_t name_bytes, qualname_bytes, file_bytes, listing_bytes;
+    char text[]; /* the four, one behind the other */
 };
 
 static inline size_t cairn_lines_text_bytes(const struct cairn_lines_block *block)
 {
-    size_t bytes = (size_t)block->name_bytes + block->qualname_bytes + block->file_bytes;
+    size_t bytes = (size_t)block->name_bytes + block->qualname_bytes + block->file_bytes +
+                   block->listing_bytes;
 
     return (bytes + 7) & ~(size_t)7;
 }
@@ -28,9 +37,24 @@ static inline struct cairn_line_sum *cairn_lines_sums(const struct cairn_lines_b
     return (struct cairn_line_sum *)(uintptr_t)(block->text + cairn_lines_text_bytes(block));
 }
 
+static inline uint64_t *cairn_lines_hits(const struct cairn_lines_block *block)
+{
+    return (uint64_t *)(uintptr_t)(cairn_lines_sums(block) + block->line_count);
+}
+
+static inline size_t cairn_lines_block_bytes(const struct cairn_lines_block *block)
+{
+    return sizeof(*block) + cairn_lines_text_bytes(block) +
+           block->line_count * sizeof(struct cairn_line_sum) +
+           2 * block->unit_count * sizeof(uint64_t);
+}
+
 /* Before anything that writes: whether this is a child made by fork that has yet to begin its own.
  */
 void cairn_lines_look_for_fork(struct cairn_lines_hub *hub);
+
+/* What is known of the code with this key, made when it is new; NULL: no memory. */
+struct cairn_lines_code *cairn_lines_code_of(struct cairn_lines_hub *hub, const void *key);
 
 /* A line that began, or a function's lines, cannot be counted. */
 void cairn_lines_lose(struct cairn_lines_hub *hub);

@@ -23,76 +23,161 @@ void cairn_lines_lose(struct cairn_lines_hub *hub)
         hub->spool->head->lost++;
 }
 
-/* Room in the spool for a block with so many bytes behind its head; NULL: none. */
-static struct cairn_lines_block *block_alloc(struct cairn_lines_hub *hub, size_t more_bytes)
+/* A block in the spool with this head, whose numbers are 0 and whose texts are to be filled in, and
+ * which is found from the root. NULL: no room, and so something is lost. */
+static struct cairn_lines_block *block_new(struct cairn_lines_hub *hub,
+                                           const struct cairn_lines_block *head)
 {
-    size_t size_bytes = sizeof(struct cairn_lines_block) + more_bytes;
+    size_t size_bytes = cairn_lines_block_bytes(head);
+    struct cairn_lines_block *block = NULL;
 
-    if (hub->spool->head == NULL)
+    if (hub->spool->head != NULL)
+        block = size_bytes > CAIRN_POOL_MOST_BYTES
+                    ? cairn_budget_map(&hub->spool_budget, size_bytes)
+                    : cairn_pool_alloc(&hub->blocks, &hub->spool_budget, size_bytes);
+    if (block == NULL) {
+        cairn_lines_lose(hub);
         return NULL;
-    return size_bytes > CAIRN_POOL_MOST_BYTES
-               ? cairn_budget_map(&hub->spool_budget, size_bytes)
-               : cairn_pool_alloc(&hub->blocks, &hub->spool_budget, size_bytes);
-}
-
-/* The counter's sums are in the block from now on, and the block is found from the root. */
-static void put(struct cairn_lines_hub *hub, struct cairn_lines_counter *counter,
-                struct cairn_lines_block *block)
-{
-    counter->block = block;
-    counter->sums = cairn_lines_sums(block);
+    }
+    *block = *head;
     block->next = hub->spool->head->root;
     hub->spool->head->root = block;
+    return block;
+}
+
+static char *put_text(char *to, struct cairn_span text)
+{
+    return text.size_bytes == 0 ? to : mempcpy(to, text.data, text.size_bytes);
+}
+
+/* The same, under these words. `head` has how many lines and units there are. */
+static struct cairn_lines_block *block_under(struct cairn_lines_hub *hub,
+                                             struct cairn_lines_block *head,
+                                             const struct cairn_exact_words *words,
+                                             struct cairn_span listing)
+{
+    struct cairn_lines_block *block;
+
+    head->code_line = words->first_line;
+    head->name_bytes = (uint32_t)words->name.size_bytes;
+    head->qualname_bytes = (uint32_t)words->qualname.size_bytes;
+    head->file_bytes = (uint32_t)words->file.size_bytes;
+    head->listing_bytes = (uint32_t)listing.size_bytes;
+    block = block_new(hub, head);
+    if (block != NULL)
+        (void)put_text(put_text(put_text(put_text(block->text, words->name), words->qualname),
+                                words->file),
+                       listing);
+    return block;
 }
 
 int cairn_lines_keep(struct cairn_lines_hub *hub, struct cairn_lines_counter *counter,
                      const struct cairn_exact_words *words)
 {
     const struct cairn_lines_code *code = counter->code;
-    struct cairn_lines_block head = {.code_line = words->first_line,
-                                     .first_line = code->first_line,
-                                     .line_count = code->line_count,
-                                     .name_bytes = (uint32_t)words->name.size_bytes,
-                                     .qualname_bytes = (uint32_t)words->qualname.size_bytes,
-                                     .file_bytes = (uint32_t)words->file.size_bytes};
-    size_t sums_bytes = code->line_count * sizeof(*counter->sums);
+    struct cairn_lines_block head = {.first_line = code->first_line,
+                                     .line_count = code->line_count};
     struct cairn_lines_block *block;
-    char *to;
 
     cairn_lines_look_for_fork(hub);
-    block = block_alloc(hub, cairn_lines_text_bytes(&head) + sums_bytes);
-    if (block == NULL) {
-        cairn_lines_lose(hub);
+    block = block_under(hub, &head, words, (struct cairn_span){NULL, 0});
+    if (block == NULL)
         return -CAIRN_ENOMEM;
-    }
-    *block = head;
-    to = mempcpy(block->text, words->name.data, words->name.size_bytes);
-    if (words->qualname.size_bytes > 0)
-        to = mempcpy(to, words->qualname.data, words->qualname.size_bytes);
-    memcpy(to, words->file.data, words->file.size_bytes);
-    cairn_budget_unmap(&hub->budget, counter->sums, sums_bytes);
-    put(hub, counter, block);
+    cairn_budget_unmap(&hub->budget, counter->sums, code->line_count * sizeof(*counter->sums));
+    counter->block = block;
+    counter->sums = cairn_lines_sums(block);
     return 0;
 }
 
-/* What is counted without a place in the file goes nowhere. */
+static void use_block(struct cairn_units *units, struct cairn_lines_block *block)
+{
+    units->block = block;
+    units->hits = block == NULL ? NULL : cairn_lines_hits(block);
+    units->raises = block == NULL ? NULL : units->hits + units->count;
+}
+
+int cairn_lines_count_units(struct cairn_lines_hub *hub, const void *key, uint32_t count,
+                            const uint8_t *leads, const struct cairn_exact_words *words,
+                            struct cairn_span listing)
+{
+    struct cairn_lines_code *code = cairn_lines_code_of(hub, key);
+    struct cairn_lines_block *block, head = {.unit_count = count};
+    struct cairn_units *units =
+        code == NULL ? NULL : cairn_pool_alloc(&hub->pool, &hub->budget, sizeof(*units));
+
+    cairn_lines_look_for_fork(hub);
+    if (units == NULL) {
+        cairn_lines_lose(hub);
+        return -CAIRN_ENOMEM;
+    }
+    block = block_under(hub, &head, words, listing);
+    if (block == NULL)
+        return -CAIRN_ENOMEM;
+    *units = (struct cairn_units){.count = count, .leads = leads};
+    use_block(units, block);
+    code->units = units;
+    return 0;
+}
+
+void cairn_lines_list_again(struct cairn_lines_hub *hub, const void *key,
+                            const struct cairn_exact_words *words, struct cairn_span listing)
+{
+    struct cairn_lines_code *code = cairn_lines_find(hub, key);
+    struct cairn_lines_block *block, *old, head = {.next = NULL};
+
+    cairn_lines_look_for_fork(hub);
+    if (code == NULL || code->units == NULL || code->units->block == NULL)
+        return;
+    old = code->units->block;
+    head.unit_count = old->unit_count;
+    block = block_under(hub, &head, words, listing);
+    if (block == NULL)
+        return;
+    memcpy(cairn_lines_hits(block), cairn_lines_hits(old),
+           2 * old->unit_count * sizeof(uint64_t));
+    use_block(code->units, block);
+    old->unit_count = 0; /* nothing is in it any more */
+}
+
+void cairn_lines_unit(struct cairn_lines_hub *hub, const struct cairn_lines_code *code,
+                      uint32_t unit)
+{
+    cairn_lines_look_for_fork(hub);
+    if (code->units->hits == NULL || !hub->counts_units)
+        return;
+    if (unit < code->units->count)
+        code->units->hits[unit]++;
+    else
+        cairn_lines_lose(hub);
+}
+
+void cairn_lines_raise(struct cairn_lines_hub *hub, const struct cairn_lines_code *code,
+                       uint32_t unit)
+{
+    cairn_lines_look_for_fork(hub);
+    if (code->units->raises != NULL && hub->counts_units && unit < code->units->count)
+        code->units->raises[unit]++;
+}
+
+/* The block in the child's own file. What is counted without a place there goes nowhere. */
+static struct cairn_lines_block *block_again(struct cairn_lines_hub *hub,
+                                             const struct cairn_lines_block *old)
+{
+    struct cairn_lines_block *block = block_new(hub, old);
+
+    if (block != NULL)
+        memcpy(block->text, old->text, cairn_lines_text_bytes(old));
+    return block;
+}
+
 static void again(struct cairn_lines_hub *hub, struct cairn_lines_counter *counter)
 {
-    const struct cairn_lines_block *old = counter->block;
-    size_t sums_bytes = counter->code->line_count * sizeof(*counter->sums);
-    size_t text_bytes = cairn_lines_text_bytes(old);
-    struct cairn_lines_block *block = block_alloc(hub, text_bytes + sums_bytes);
-
-    if (block == NULL) {
+    counter->block = block_again(hub, counter->block);
+    counter->sums = counter->block == NULL ? NULL : cairn_lines_sums(counter->block);
+    if (counter->block == NULL) {
         counter->on = false;
         counter->code->active--;
-        counter->block = NULL;
-        counter->sums = NULL;
-        cairn_lines_lose(hub);
-        return;
     }
-    memcpy(block, old, sizeof(*old) + text_bytes);
-    put(hub, counter, block);
 }
 
 void cairn_lines_again(struct cairn_lines_hub *hub)
@@ -111,6 +196,8 @@ void cairn_lines_again(struct cairn_lines_hub *hub)
              counter != NULL; counter = counter->next)
             if (counter->block != NULL)
                 again(hub, counter);
+        if (code != NULL && code->units != NULL && code->units->block != NULL)
+            use_block(code->units, block_again(hub, code->units->block));
     }
     cairn_spool_let_go(hub->spool);
 }

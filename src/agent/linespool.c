@@ -3,9 +3,11 @@
 #include "lines_parts.h"
 #include "spoolfile.h"
 #include "ticks.h"
+#include "unitspool.h"
 
 #define MOST_COUNT ((uint64_t)INT64_MAX)
 #define MOST_LINES 1000000u /* of a function, as linesmodule.c has it */
+#define MOST_UNITS ((uint32_t)1 << 24)
 
 enum column {
     COL_TRACK,
@@ -36,6 +38,7 @@ struct put {
     struct cairn_writer *writer;
     struct cairn_err *err;
     struct cairn_linespool_result *result;
+    struct cairn_unitspool units;
     uint32_t boot_id, thread;
     double tick_ns;
     bool knows_calls;
@@ -96,6 +99,19 @@ static int put_code(struct put *put, const struct cairn_lines_block *block, uint
     return cairn_writer_code(put->writer, &def, ret_code);
 }
 
+static int put_units(struct put *put, const struct cairn_lines_block *block)
+{
+    const struct cairn_span listing = {
+        (const uint8_t *)block->text + block->name_bytes + block->qualname_bytes +
+            block->file_bytes,
+        block->listing_bytes};
+    uint32_t code;
+
+    CAIRN_TRY(put_code(put, block, &code));
+    return cairn_unitspool_put(&put->units, put->thread, code, listing, cairn_lines_hits(block),
+                               block->unit_count, &put->result->instructions);
+}
+
 static int put_block(struct put *put, const struct cairn_lines_block *block)
 {
     const struct cairn_line_sum *sums = cairn_lines_sums(block);
@@ -108,13 +124,7 @@ static int put_block(struct put *put, const struct cairn_lines_block *block)
             CAIRN_TRY(put_code(put, block, &code));
         CAIRN_TRY(put_line(put, code, block->first_line + i, &sums[i]));
     }
-    return 0;
-}
-
-static size_t bytes_of(const struct cairn_lines_block *block)
-{
-    return sizeof(*block) + cairn_lines_text_bytes(block) +
-           block->line_count * sizeof(struct cairn_line_sum);
+    return block->unit_count == 0 ? 0 : put_units(put, block);
 }
 
 /* A block that lies in the file whole; NULL: there is none. */
@@ -124,8 +134,8 @@ static const struct cairn_lines_block *block_at(const struct cairn_spoolfile *fi
     const struct cairn_lines_block *block =
         address == NULL ? NULL : cairn_spoolfile_at(file, address, sizeof(*block));
 
-    if (block == NULL || block->line_count > MOST_LINES ||
-        cairn_spoolfile_at(file, address, bytes_of(block)) == NULL)
+    if (block == NULL || block->line_count > MOST_LINES || block->unit_count > MOST_UNITS ||
+        cairn_spoolfile_at(file, address, cairn_lines_block_bytes(block)) == NULL)
         return NULL;
     return block;
 }
@@ -149,8 +159,8 @@ static int put_file(void *context, const struct cairn_spoolfile *file)
     track.kind = CAIRN_TRACK_THREAD; /* its first, which has its number */
     track.boot_id = 0;
     CAIRN_TRY(cairn_writer_track(put->writer, &track, &put->thread));
-    while (block != NULL && bytes_of(block) <= left) {
-        left -= bytes_of(block);
+    while (block != NULL && cairn_lines_block_bytes(block) <= left) {
+        left -= cairn_lines_block_bytes(block);
         CAIRN_TRY(put_block(put, block));
         block = block_at(file, block->next);
     }
@@ -163,11 +173,16 @@ int cairn_linespool_put(const char *folder, struct cairn_writer *writer, uint32_
     struct put put = {.writer = writer,
                       .err = err,
                       .result = ret_result,
+                      .units = {.writer = writer, .err = err},
                       .boot_id = boot_id,
                       .tick_ns = cairn_ticks_ns()};
 
+    int code;
+
     *ret_result = (struct cairn_linespool_result){0};
-    return cairn_spoolfile_each(folder, &cairn_spool_lines, put_file, &put);
+    code = cairn_spoolfile_each(folder, &cairn_spool_lines, put_file, &put);
+    cairn_unitspool_release(&put.units);
+    return code;
 }
 
 int cairn_linespool_counters(struct cairn_writer *writer,
@@ -177,6 +192,7 @@ int cairn_linespool_counters(struct cairn_writer *writer,
         return 0;
     CAIRN_TRY(cairn_writer_counter(writer, "lines_processes", result->processes));
     CAIRN_TRY(cairn_writer_counter(writer, "lines_events", result->events));
+    CAIRN_TRY(cairn_writer_counter(writer, "instructions", result->instructions));
     CAIRN_TRY(cairn_writer_counter(writer, "lines_cut_short", result->cut_short));
     return cairn_writer_counter(writer, "lines_lost", result->lost);
 }

@@ -1,5 +1,6 @@
 /* linespool.h: lines that engines counted into their spools (lineskept.c), as rows of a recording:
- * a process, a code, a line; how often it began, and for how long it went on.
+ * a process, a code, a line; how often it began, and for how long it went on. Instructions likewise
+ * (unitspool.c): how often they were executed.
  */
 #ifndef CAIRN_LINESPOOL_H
 #define CAIRN_LINESPOOL_H
@@ -10,6 +11,7 @@
 struct cairn_linespool_result {
     uint64_t processes, cut_short; /* files; of them those that were not ended on purpose */
     uint64_t events, lost;         /* times that a line began: counted, and could not be */
+    uint64_t instructions;         /* that were executed */
 };
 
 /* Writes the lines of all files of `folder`; `boot_id` is a string of the writer. 0; -CAIRN_EIO,

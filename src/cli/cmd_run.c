@@ -105,7 +105,8 @@ int cairn_cmd_run(struct cairn_call *call)
     code = cairn_target_resolve(&call->words, call->settings.python, &target, &err);
     if (code == 0)
         code = cairn_record_open(&record, &call->settings, cairn_buf_cstr(&target.name), &err);
-    if (code == 0 && (call->settings.exact || call->settings.counted.wanted))
+    if (code == 0 &&
+        (call->settings.exact || call->settings.counted.wanted || call->settings.opcodes))
         code = cairn_counting_open(&counting, &call->settings, &record.options, &err);
     if (code == 0) {
         record.options.argv = target.argv;

@@ -27,7 +27,7 @@ const struct cairn_command cairn_commands[] = {
      .bit = CAIRN_FOR_TRACE,
      .run = cairn_cmd_trace,
      .runs = true,
-     .synopsis = "[OPTIONS] [--] SCRIPT.py ARGS | -m MODULE ARGS | -c CODE ARGS | COMMAND ARGS",
+     .synopsis = "[--in WHERE] [OPTIONS] [--] SCRIPT.py ARGS | -m MODULE ARGS | -c CODE ARGS",
      .brief = "run a program and count every call, exactly",
      .max_words = SIZE_MAX,
      .detail = "Another word for `cairn run --exact`: who called whom how often and for how long, "
@@ -56,6 +56,19 @@ const struct cairn_command cairn_commands[] = {
                "program or of what --in names. Of lines it is known then what of their time is "
                "their own, what Python that they called took, and what C did.",
      .example = "cairn count script.py\ncairn count --in json.decoder -m json.tool data.json"},
+    {.name = "dis",
+     .bit = CAIRN_FOR_DIS,
+     .run = cairn_cmd_dis,
+     .synopsis = "[--json] FUNCTION [FILE ...]",
+     .brief = "a function's bytecode, and how often each of it ran",
+     .min_words = 1,
+     .max_words = SIZE_MAX,
+     .detail = "Lists the instructions of a function as Python's `dis` does, each with how often it "
+               "was executed, exactly, in a recording of `cairn count --opcodes`; where samples "
+               "met the function, with the share that met it there. FUNCTION is a name, a "
+               "qualified name, MODULE:QUALNAME or FILE:LINE. Without FILE it is the newest "
+               "recording of the current folder.",
+     .example = "cairn count --opcodes script.py\ncairn dis main"},
     {.name = "attach",
      .bit = CAIRN_FOR_ATTACH,
      .run = cairn_cmd_attach,

@@ -46,6 +46,7 @@ int cairn_cmd_attach(struct cairn_call *call);
 int cairn_cmd_dump(struct cairn_call *call);
 int cairn_cmd_doctor(struct cairn_call *call);
 int cairn_cmd_count(struct cairn_call *call);
+int cairn_cmd_dis(struct cairn_call *call);
 int cairn_cmd_lines(struct cairn_call *call);
 int cairn_cmd_tool(struct cairn_call *call);
 int cairn_cmd_report(struct cairn_call *call);

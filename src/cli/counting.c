@@ -1,6 +1,7 @@
 #include "counting.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -87,8 +88,15 @@ static int write_wanted(struct cairn_counting *counting, const struct cairn_sett
             fputs("calls\n", file);
         if (settings->counted.wanted)
             fputs("lines\n", file);
+        if (settings->opcodes)
+            fputs("opcodes\n", file);
+        if (settings->toggle_signal != 0)
+            fprintf(file, "toggle %" PRIu64 "\n", settings->toggle_signal);
         for (size_t i = 0; i < settings->counted.count; i++)
             fprintf(file, "in %s\n", settings->counted.items[i]);
+        for (size_t i = 0; i < settings->called.count; i++)
+            fprintf(file, "calls in %s\n%s%s\n", settings->called.items[i],
+                    settings->opcodes ? "in " : "", settings->opcodes ? settings->called.items[i] : "");
         written = !ferror(file);
         written = fclose(file) == 0 && written;
     }

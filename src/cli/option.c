@@ -1,5 +1,6 @@
 #include "option.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -131,6 +132,29 @@ static int read_number(const struct cairn_option *option, const char *text, uint
     return 0;
 }
 
+/* "USR2", "SIGUSR2" or 12. */
+static int read_signal(const char *text, uint64_t *ret_number)
+{
+    static const struct {
+        const char *name;
+        int number;
+    } signals[] = {{"HUP", SIGHUP},   {"INT", SIGINT},     {"QUIT", SIGQUIT}, {"USR1", SIGUSR1},
+                   {"USR2", SIGUSR2}, {"ALRM", SIGALRM},   {"TERM", SIGTERM}, {"CONT", SIGCONT},
+                   {"URG", SIGURG},   {"WINCH", SIGWINCH}, {"IO", SIGIO},     {"PWR", SIGPWR}};
+    const char *name = strncasecmp(text, "SIG", 3) == 0 ? text + 3 : text;
+
+    for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
+        if (strcasecmp(name, signals[i].name) == 0) {
+            *ret_number = (uint64_t)signals[i].number;
+            return 0;
+        }
+    CAIRN_TRY(cairn_text_parse_u64(text, ret_number));
+    return *ret_number == 0 || *ret_number >= NSIG || *ret_number == SIGKILL ||
+                   *ret_number == SIGSTOP
+               ? -CAIRN_EUSAGE
+               : 0;
+}
+
 /* Text NULL: those that the program names itself. */
 static int add_place(struct cairn_places *places, const char *text)
 {
@@ -197,6 +221,9 @@ int cairn_option_set(const struct cairn_option *option, const char *text, const 
         break;
     case CAIRN_VALUE_CHOICE:
         code = read_choice(option, text, field);
+        break;
+    case CAIRN_VALUE_SIGNAL:
+        code = read_signal(text, field);
         break;
     case CAIRN_VALUE_PLACES:
         code = add_place(field, text);

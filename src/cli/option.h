@@ -23,6 +23,7 @@ enum cairn_value_kind {                      /* what it takes, and the type of i
                         CAIRN_VALUE_NUMBER,  /* uint64_t */
                         CAIRN_VALUE_PERCENT, /* uint64_t, millionths of the whole */
                         CAIRN_VALUE_CHOICE,  /* uint64_t, the index of the word */
+                        CAIRN_VALUE_SIGNAL,  /* uint64_t: its number */
                         CAIRN_VALUE_PLACES,  /* struct cairn_places: one more at each time */
 };
 
@@ -58,6 +59,7 @@ enum { /* bits of cairn_option.commands */
        CAIRN_FOR_IMPORTS = 1048576,
        CAIRN_FOR_LINES = 2097152,
        CAIRN_FOR_COUNT = 4194304,
+       CAIRN_FOR_DIS = 8388608,
        CAIRN_FOR_TOOL = /* the package's, with a grammar of its own */
        CAIRN_FOR_CPROFILE | CAIRN_FOR_KERNPROF | CAIRN_FOR_LINE_PROFILER | CAIRN_FOR_IMPORTS,
 };
@@ -97,8 +99,10 @@ struct cairn_settings { /* plain values; what they mean is for the commands */
     bool markdown;
     uint64_t normalize, base, tolerance; /* enum cairn_diff_scale; 1: after; percent */
     bool source, redact, no_open;
-    bool exact;
-    struct cairn_places counted; /* whose lines are */
+    bool exact, opcodes;
+    uint64_t toggle_signal; /* 0: none */
+    struct cairn_places counted; /* whose lines are, or instructions */
+    struct cairn_places called;  /* whose calls are; none: all */
     uint64_t each_ns;            /* 0: not given */
     const char *address;
     uint64_t port, quit_after_ns;

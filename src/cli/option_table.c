@@ -16,7 +16,7 @@
 #define FOR_RECORD (FOR_RUN | CAIRN_FOR_ATTACH)
 #define FOR_READ                                                                                   \
     (CAIRN_FOR_REPORT | CAIRN_FOR_HTML | CAIRN_FOR_VIEW | CAIRN_FOR_QUERY | CAIRN_FOR_EXPORT |     \
-     CAIRN_FOR_DIFF | CAIRN_FOR_PSTATS)
+     CAIRN_FOR_DIFF | CAIRN_FOR_PSTATS | CAIRN_FOR_DIS)
 #define FOR_ALL                                                                                    \
     (FOR_RECORD | FOR_READ | CAIRN_FOR_DUMP | CAIRN_FOR_HELP | CAIRN_FOR_COMPLETIONS |             \
      CAIRN_FOR_MAN | CAIRN_FOR_DOCTOR | CAIRN_FOR_MERGE | CAIRN_FOR_TOOL | CAIRN_FOR_IMPORT)
@@ -151,6 +151,38 @@ const struct cairn_option cairn_options[] = {
      .brief = "only lines of this function, module or FILE:LINE",
      .detail = "May be given several times: a name, a qualified name, a module, MODULE:QUALNAME or "
                "FILE:LINE. Without it the lines of the program's own module are counted."},
+    {.name = "in",
+     .kind = CAIRN_VALUE_PLACES,
+     .group = CAIRN_GROUP_RECORD,
+     .commands = CAIRN_FOR_TRACE,
+     .value = "WHERE",
+     .range = "a name, and no more than 32 of them",
+     .offset = FIELD(called),
+     .brief = "only calls of this function, module or FILE:LINE",
+     .detail = "May be given several times: a name, a qualified name, a module, MODULE:QUALNAME or "
+               "FILE:LINE. Calls of functions of C are those that such code makes. Other code is "
+               "not slowed down from Python 3.12 on; what it takes is in the time of its callers."},
+    {.name = "opcodes",
+     .kind = CAIRN_VALUE_FLAG,
+     .group = CAIRN_GROUP_RECORD,
+     .commands = FOR_RUN,
+     .offset = FIELD(opcodes),
+     .brief = "count the instructions of bytecode, too",
+     .detail = "Of the functions that --in or --lines names, or else of the program's own module: "
+               "how often each instruction is executed, which `cairn dis` shows. Until Python 3.11 "
+               "each is counted by itself, which takes many times as long; from 3.12 on one for "
+               "each run of instructions without a jump."},
+    {.name = "toggle-signal",
+     .kind = CAIRN_VALUE_SIGNAL,
+     .group = CAIRN_GROUP_RECORD,
+     .commands = FOR_RUN,
+     .value = "SIGNAL",
+     .range = "a name like USR2, or a number",
+     .offset = FIELD(toggle_signal),
+     .brief = "count only between two of this signal: USR2",
+     .detail = "The program begins uncounted; a process that gets the signal begins to count calls, "
+               "lines and instructions, and with the next one ends that. Samples go on all the "
+               "while. What the program itself sets for the signal goes first."},
     {.name = "output",
      .letter = 'o',
      .kind = CAIRN_VALUE_FILE,
@@ -308,7 +340,8 @@ const struct cairn_option cairn_options[] = {
     {.name = "json",
      .kind = CAIRN_VALUE_FLAG,
      .group = CAIRN_GROUP_SHOW,
-     .commands = CAIRN_FOR_REPORT | CAIRN_FOR_DUMP | CAIRN_FOR_DOCTOR | CAIRN_FOR_DIFF,
+     .commands = CAIRN_FOR_REPORT | CAIRN_FOR_DUMP | CAIRN_FOR_DOCTOR | CAIRN_FOR_DIFF |
+                 CAIRN_FOR_DIS,
      .offset = FIELD(json),
      .brief = "one JSON object instead of text",
      .detail = "docs/json.md names every key."},

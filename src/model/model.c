@@ -86,6 +86,7 @@ void cairn_model_free(struct cairn_model *model)
         cairn_vec_release(&model->tasks);
         cairn_vec_release(&model->calls);
         cairn_vec_release(&model->counted);
+        cairn_vec_release(&model->opcodes);
         cairn_vec_release(&model->env);
         cairn_vec_release(&model->counters);
         cairn_intern_release(&model->strings);

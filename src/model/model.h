@@ -96,6 +96,16 @@ struct cairn_counted_line {
     uint64_t called_ns, native_ns; /* in Python that it called, in C */
 };
 
+/* An instruction of a code object, counted each time that it was executed. */
+struct cairn_counted_opcode {
+    uint32_t thread; /* as of a line */
+    uint32_t function, offset, line; /* offset in bytes; line 0: none */
+    bool target;                     /* something jumps there */
+    struct cairn_span text;          /* its name, and behind a blank what it is given */
+    struct cairn_span form;          /* in which it is run, if specialised; empty: not, or not known */
+    uint64_t hits;
+};
+
 struct cairn_quality { /* sums over writers and files */
     uint64_t ticks, samples, torn, truncated, unreadable, missed, reread;
     uint64_t unseen; /* processes that were over before anybody could look at them */
@@ -135,6 +145,8 @@ size_t cairn_model_calls(const struct cairn_model *model, const struct cairn_cal
 /* Likewise: in no order, and the same line may come again. */
 size_t cairn_model_counted_lines(const struct cairn_model *model,
                                  const struct cairn_counted_line **ret);
+size_t cairn_model_counted_opcodes(const struct cairn_model *model,
+                                   const struct cairn_counted_opcode **ret);
 /* What a view was made of; of what is no view: itself. */
 const struct cairn_model *cairn_model_whole(const struct cairn_model *model);
 

@@ -409,7 +409,8 @@ static int join_all(struct join *join)
     CAIRN_TRY(join_stacks(join));
     CAIRN_TRY(join_tracks(join));
     CAIRN_TRY(translate(join));
-    return cairn_model_join_counted(join->loader, join->code_functions);
+    CAIRN_TRY(cairn_model_join_counted(join->loader, join->code_functions));
+    return cairn_model_join_opcodes(join->loader, join->code_functions);
 }
 
 int cairn_model_join(struct cairn_loader *loader)

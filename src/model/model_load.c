@@ -45,6 +45,7 @@ static void loader_release(struct cairn_loader *loader)
     cairn_vec_release(&loader->tasks);
     cairn_vec_release(&loader->calls);
     cairn_vec_release(&loader->counted);
+    cairn_vec_release(&loader->opcodes);
     cairn_map_release(&loader->task_index);
     cairn_map_release(&loader->env);
     cairn_map_release(&loader->counter_index);

@@ -51,6 +51,7 @@ struct cairn_model {
     CAIRN_VEC(struct cairn_task_sum) tasks;
     CAIRN_VEC(struct cairn_call_sum) calls;
     CAIRN_VEC(struct cairn_counted_line) counted;
+    CAIRN_VEC(struct cairn_counted_opcode) opcodes;
     uint32_t lost_thread; /* for rows whose track was lost; UINT32_MAX: none needed yet */
 
     CAIRN_VEC(struct cairn_model_file) files;

@@ -89,6 +89,12 @@ struct cairn_raw_line {
     struct cairn_counted_line sum; /* without thread and function */
 };
 
+struct cairn_raw_opcode {
+    uint32_t writer, track;          /* ids of the writer */
+    uint32_t code, text, form;       /* raw code; strings of the model; or LOST */
+    struct cairn_counted_opcode sum; /* without thread, function and text */
+};
+
 struct cairn_loader {
     struct cairn_model *model;
     struct cairn_arena tables; /* line tables */
@@ -102,6 +108,7 @@ struct cairn_loader {
     CAIRN_VEC(struct cairn_raw_task) tasks;
     CAIRN_VEC(struct cairn_raw_calls) calls;
     CAIRN_VEC(struct cairn_raw_line) counted;
+    CAIRN_VEC(struct cairn_raw_opcode) opcodes;
     struct cairn_map task_index;    /* {writer, track; stack, state} to index in tasks */
     struct cairn_map env;           /* key string to index in model->env */
     struct cairn_map counter_index; /* {writer, name} to index in counters */
@@ -139,6 +146,11 @@ int cairn_model_join_calls(struct cairn_loader *loader);
 int cairn_model_take_counted(struct cairn_loader *loader, uint32_t writer,
                              struct cairn_span section);
 int cairn_model_join_counted(struct cairn_loader *loader, const uint32_t *code_functions);
+
+/* The same for a table of instructions. */
+int cairn_model_take_opcodes(struct cairn_loader *loader, uint32_t writer,
+                             struct cairn_span section);
+int cairn_model_join_opcodes(struct cairn_loader *loader, const uint32_t *code_functions);
 
 /* After the join: turns what was counted into the model's quality, marks the threads that were met
  * in Python code, and makes one for rows whose track was lost. 0 or a negative code. */

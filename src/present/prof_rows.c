@@ -5,6 +5,7 @@
 #include "alloc.h"
 #include "edges.h"
 #include "escape.h"
+#include "exactrows.h"
 
 #define NAME_MAX_BYTES ((size_t)1 << 20)
 #define NS_PER_S 1e9
@@ -157,6 +158,49 @@ static int fill(struct work *work)
     return put(work, true);
 }
 
+/* --- calls that were counted --- */
+
+static int put_exact(struct work *work, const struct cairn_exact_table *table,
+                     const struct cairn_exact_line *line)
+{
+    const struct cairn_prof_numbers numbers = {
+        .calls = (int64_t)line->calls,
+        .primitive = (int64_t)line->primitive_calls,
+        .self_s = (double)line->self_ns / NS_PER_S,
+        .total_s = (double)line->total_ns / NS_PER_S,
+    };
+    const struct cairn_function *functions;
+    uint32_t key, row;
+
+    cairn_model_functions(work->tally->model, &functions);
+    CAIRN_TRY(key_of(work, &functions[line->function], &key));
+    CAIRN_TRY(cairn_prof_add(work->prof, key, &numbers, &row));
+    for (size_t i = 0; i < line->caller_count; i++) {
+        const struct cairn_exact_caller *caller = &table->callers.items[line->first_caller + i];
+        const struct cairn_prof_numbers of_caller = {
+            .calls = (int64_t)caller->calls,
+            .primitive = (int64_t)caller->primitive_calls,
+            .self_s = (double)caller->self_ns / NS_PER_S,
+            .total_s = (double)caller->total_ns / NS_PER_S,
+        };
+
+        CAIRN_TRY(key_of(work, &functions[caller->function], &key));
+        CAIRN_TRY(cairn_prof_add_caller(work->prof, row, key, &of_caller));
+    }
+    return 0;
+}
+
+static int fill_exact(struct work *work)
+{
+    struct cairn_exact_table table;
+    int code = cairn_exact_table_make(work->tally, CAIRN_SORT_NAME, &table);
+
+    for (size_t i = 0; code == 0 && i < table.lines.count; i++)
+        code = put_exact(work, &table, &table.lines.items[i]);
+    cairn_exact_table_release(&table);
+    return code;
+}
+
 int cairn_prof_rows(const struct cairn_tally *tally, struct cairn_prof *prof)
 {
     struct work work = {.tally = tally, .prof = prof};
@@ -165,8 +209,8 @@ int cairn_prof_rows(const struct cairn_tally *tally, struct cairn_prof *prof)
     work.node_count = cairn_model_nodes(tally->model, &work.nodes);
     cairn_buf_init(&work.file, NAME_MAX_BYTES);
     cairn_buf_init(&work.name, NAME_MAX_BYTES);
-    prof->sampled = true;
-    code = fill(&work);
+    prof->sampled = !cairn_exact_table_has(tally);
+    code = prof->sampled ? fill(&work) : fill_exact(&work);
     free(work.frame_keys);
     free(work.edges);
     free(work.order);

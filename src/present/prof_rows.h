@@ -1,7 +1,8 @@
 /* prof_rows.h: a tally as cProfile would have counted it: functions and their direct callers.
  *
- * Calls are samples: how often a function was met, once for each stack that holds it. The sum of
- * self_s is the tally's total. A function that is not Python's has the file "~" and line 0, as
+ * Where calls were counted, and wall time is asked for, they are those. Else calls are samples: how
+ * often a function was met, once for each stack that holds it, and the sum of self_s is the tally's
+ * total. A function that is not Python's has the file "~" and line 0, as
  * builtins have with cProfile; names are plain ones, not qualified.
  */
 #ifndef CAIRN_PROF_ROWS_H

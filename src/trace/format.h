@@ -90,7 +90,7 @@ enum cairn_row_kind {
     CAIRN_ROW_SAMPLE = 1, /* track tick ticks stack cpu runq …: one thread over `ticks` ticks */
     CAIRN_ROW_TREE = 2,   /* node of an exact calling-context tree: track stack calls self_ns … */
     CAIRN_ROW_LINE = 3,
-    CAIRN_ROW_OPCODE = 4,
+    CAIRN_ROW_OPCODE = 4, /* track code offset line target string hits: an instruction */
     CAIRN_ROW_EVENT = 5, /* timeline: track time dur stack */
     CAIRN_ROW_ALLOC = 6, /* track time stack address bytes */
     CAIRN_ROW_GPU = 7,   /* track time dur stack correlation */

@@ -11,7 +11,7 @@ import pytest
 import harness
 from harness import execute
 
-COMMANDS = ["run", "trace", "lines", "count", "attach", "dump", "report", "html", "view", "query", "export", "diff",
+COMMANDS = ["run", "trace", "lines", "count", "dis", "attach", "dump", "report", "html", "view", "query", "export", "diff",
             "import", "merge", "pstats", "doctor",
             "help", "completions", "man"]
 

@@ -3,6 +3,7 @@
 Judges are a slow tracer in Python and the numbers that a program knows of itself
 (tests/targets/exact_work.py); where CPython's own profiler is wrong, that is shown first.
 """
+import pstats
 
 import pytest
 
@@ -155,3 +156,29 @@ def test_trace_is_another_word(cairn, python, folder):
     assert rows_of(report)["leaf"]["calls"] == 5000
     exec_report = cairn("report", folder / "x.cairn").expect().text
     assert "cut short: 1 process ended without a clean stop" in " ".join(exec_report.split())
+
+
+def test_pstats_has_what_was_counted(cairn, python):
+    """Read by CPython's own reader: rows and callers of the report."""
+    if not python.has_engine():
+        pytest.skip(f"no module was built for {python.label}: its headers are not there")
+    file, _ = cairn.record(python, "exact_work.py", "threads", options=["--exact"])
+    cairn("export", "-f", "pstats", "-o", "x.prof", file).expect()
+    stats = pstats.Stats(str(cairn.folder / "x.prof")).stats
+    rows = {}
+    for row in cairn.report(file)["rows"]:
+        if row["kind"] != "label":
+            key = (row["file"], row["first_line"], row["name"])
+            rows.setdefault(key, []).append(row)
+    assert set(rows) == {key for key in stats if not key[2].startswith("[")}
+    for key, alike in rows.items():
+        primitive, calls, self_s, total_s, callers = stats[key]
+        assert calls == sum(row["calls"] for row in alike)
+        assert primitive == sum(row["primitive_calls"] for row in alike)
+        assert self_s == pytest.approx(sum(row["self_s"] for row in alike), abs=1e-8)
+        assert total_s == pytest.approx(sum(row["total_s"] for row in alike), abs=1e-8)
+        told = {(c["file"], c["first_line"], c["name"]) for row in alike for c in row["callers"]}
+        assert {caller for caller in callers if not caller[2].startswith("[")} == \
+            {caller for caller in told if not caller[2].startswith("[")}
+    shown = cairn("pstats", file, data=b"sort calls\nstats 3\n").expect().text
+    assert "ncalls" in shown and "nsamples" not in shown

@@ -112,6 +112,15 @@ def test_lines_that_were_counted(cairn, python):
             assert any(KINDS[kind](value) for kind in page[path]), (path, value)
 
 
+def test_dis(cairn, python):
+    if not python.has_engine():
+        pytest.skip(f"no module was built for {python.label}: its headers are not there")
+    file, _ = cairn.record(python, "line_work.py", "plain", options=["--opcodes"])
+    document = cairn("dis", "--json", "loops", file).expect().json()
+    assert document["instructions"] and document["schema"] == 1
+    check(document, "dis")
+
+
 def test_callers_and_callees(cairn, recording):
     document = cairn.report(recording, "--of", "told")
     assert {row["name"] for row in document["callers"]} == {"run"}

@@ -1,8 +1,9 @@
 """Lines whose hits are known by a tracer in Python, and times that are known.
 
-    line_work.py trace|plain|threads|fork|exit|kill|times
+    line_work.py trace|opcodes|plain|threads|fork|exit|kill|times
 
 trace: the work under sys.settrace; prints {line: hits} of this file's functions below `work`.
+opcodes: the same of instructions, {function: {offset: executed}}, and {function: [[offset, name]]}.
 plain: the same work. threads, fork: in three threads, and in a child as well. exit, kill: ends by
 os._exit, by SIGKILL. times: prints where what took long stands.
 """
@@ -78,10 +79,36 @@ def calls():
     time.sleep(0.05)
 
 
+INSIDE = [loops, recursion, counting, fails, Thing.method, work]
+
+
+def traced_opcodes():
+    import dis
+
+    hits = {function.__code__: {} for function in INSIDE}
+
+    def local(frame, event, arg):
+        if event == "opcode":
+            counts = hits[frame.f_code]
+            counts[frame.f_lasti] = counts.get(frame.f_lasti, 0) + 1
+        return local
+
+    def begins(frame, event, arg):
+        if frame.f_code not in hits:
+            return None
+        frame.f_trace_opcodes = True
+        return local
+
+    sys.settrace(begins)
+    work()
+    sys.settrace(None)
+    names = {code.co_name: [[i.offset, i.opname] for i in dis.get_instructions(code)] for code in hits}
+    print(json.dumps([{code.co_name: counts for code, counts in hits.items()}, names]))
+
+
 def traced():
     hits = {}
-    inside = {loops, recursion, counting, fails, Thing.method, work}
-    codes = {function.__code__ for function in inside}
+    codes = {function.__code__ for function in INSIDE}
 
     def local(frame, event, arg):
         if event == "line":
@@ -97,6 +124,9 @@ def traced():
 def main(what):
     if what == "trace":
         traced()
+        return
+    if what == "opcodes":
+        traced_opcodes()
         return
     if what == "times":
         sleeps()

@@ -58,11 +58,75 @@ def begin():
 
 
 def wanted(spool):
-    """(whether calls are counted, the words that say whose lines are; None: nobody's)"""
+    """(what is counted, {"in": words that say where lines and instructions are, "calls in": where
+    calls are, "toggle": the signal, as words})"""
     with open(f"{spool.decode()}/wanted", encoding="utf-8", errors="surrogateescape") as file:
         said = file.read().split("\n")
-    words = [line[3:] for line in said if line.startswith("in ")]
-    return "calls" in said, words if "lines" in said else None
+    return said, {key: [line[len(key) + 1 :] for line in said if line.startswith(f"{key} ")]
+                  for key in ("in", "calls in", "toggle")}  # fmt: skip
+
+
+# Behind these another instruction runs next, or none, than the one that stands there.
+ENDS = {"RESUME", "RETURN_VALUE", "RETURN_CONST", "RETURN_GENERATOR", "YIELD_VALUE", "SEND", "FOR_ITER",
+        "RAISE_VARARGS", "RERAISE", "CLEANUP_THROW", "END_ASYNC_FOR"}  # fmt: skip
+
+
+def lister():
+    """What lists the instructions of a code object (lines_parts.h), by this Python's own `dis`. The
+    program does not find it imported."""
+    import sys
+
+    before = set(sys.modules)
+    import dis
+
+    for name in set(sys.modules) - before:
+        del sys.modules[name]
+    code_type = type(lister.__code__)
+    each_counts = sys.version_info < (3, 12)  # linetracing.c
+    jumps = {*dis.hasjrel, *dis.hasjabs}
+
+    def forms_of(code, is_over):
+        """{offset: the form in which it is run}, of those that were specialised."""
+        if not is_over or sys.version_info < (3, 11):
+            return {}
+        return {adaptive.offset: adaptive.opname
+                for base, adaptive in zip(dis.get_instructions(code), dis.get_instructions(code, adaptive=True))
+                if adaptive.opname != base.opname and not adaptive.opname.startswith("INSTRUMENTED_")}  # fmt: skip
+
+    def text_of(instruction):
+        told = instruction.argrepr
+        if isinstance(instruction.argval, code_type):
+            told = f"<code object {instruction.argval.co_name}>"  # without its address
+        elif told.startswith("to "):
+            told = f"to {instruction.argval}"  # not to a label
+        text = instruction.opname
+        if instruction.arg is not None:
+            text += f" {instruction.arg}"
+        if told:
+            text += f" ({told[:200]})"
+        return text.replace("\n", " ")
+
+    def handlers_of(code):
+        """Where exceptions are caught: no label of `dis`."""
+        entries = dis._parse_exception_table(code) if sys.version_info >= (3, 11) else []
+        return {entry.target for entry in entries}
+
+    def listing(code, is_over):
+        rows, line, ends, handlers = [], 0, True, handlers_of(code)
+        forms = forms_of(code, is_over)
+        leads = bytearray(len(code.co_code) // 2)
+        for instruction in dis.get_instructions(code):
+            positions = getattr(instruction, "positions", None)
+            line = positions.lineno or 0 if positions else instruction.starts_line or line
+            unit, target = instruction.offset // 2, instruction.is_jump_target
+            leads[unit] = (ends or target or each_counts or instruction.offset in handlers
+                           or instruction.opname == "RESUME")  # fmt: skip
+            rows.append(f"{unit}\t{line}\t{target:d}\t{leads[unit]}\t"
+                        f"{forms.get(instruction.offset, '')}\t{text_of(instruction)}\n")
+            ends = instruction.opname in ENDS or instruction.opcode in jumps
+        return "".join(rows).encode("utf-8", "backslashreplace"), bytes(leads)
+
+    return listing
 
 
 def record(folder, spool):
@@ -74,19 +138,24 @@ def record(folder, spool):
     what = "nothing is"
     try:
         module = engine(folder)
-        calls, words = wanted(spool)
-        if module is not None and words is not None:
+        said, named = wanted(spool)
+        things, on = [], not named["toggle"]  # with a signal it is for that to say
+        if module is not None and ("lines" in said or "opcodes" in said):
             what = "lines are not"
             lines = module.Lines()
             atexit.register(lines.end)  # what is registered first is called last
-            lines.record(spool, words)
+            lines.record(spool, named["in"], "lines" in said, lister() if "opcodes" in said else None, on)
+            things.append(lines)
             if not hasattr(builtins, "profile"):
                 builtins.profile = lines.choose
-        if module is not None and calls:
+        if module is not None and "calls" in said:
             what = "calls are not"
             profiler = module.Profiler()
             atexit.register(profiler.end)
-            profiler.record(spool)
+            profiler.record(spool, named["calls in"], on)
+            things.append(profiler)
+        if things:
+            module.toggle(int(named["toggle"][0]) if named["toggle"] else 0, [on, *things])
     except Exception as failure:
         print(f"cairn: {what} counted in this process: {failure}", file=sys.stderr)
     finally:

@@ -16,13 +16,28 @@
 #define ENABLED "cairn.enabled" /* in the interpreter's dictionary: the profiler that is */
 #define NS 1e-9
 
+/* The program does not find the module where Cairn loaded it (_site/sitecustomize.py): we do. */
+static int keep_module(PyObject *module)
+{
+    PyObject *members = PyInterpreterState_GetDict(PyThreadState_Get()->interp);
+
+    if (members == NULL) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    return PyDict_SetItemString(members, CAIRN_MODULE_NAME, module);
+}
+
 PyObject *cairn_module_member(const char *name)
 {
-    PyObject *module = PyImport_ImportModule(CAIRN_MODULE_NAME);
-    PyObject *member = module == NULL ? NULL : PyObject_GetAttrString(module, name);
+    PyObject *members = PyInterpreterState_GetDict(PyThreadState_Get()->interp);
+    PyObject *module = members == NULL ? NULL : PyDict_GetItemString(members, CAIRN_MODULE_NAME);
 
-    Py_XDECREF(module);
-    return member;
+    if (module == NULL) {
+        PyErr_SetString(PyExc_RuntimeError, "the interpreter ends");
+        return NULL;
+    }
+    return PyObject_GetAttrString(module, name);
 }
 
 const void *cairn_profiler_key(const struct cairn_profiler *profiler, PyObject *callee,
@@ -459,6 +474,7 @@ static void profiler_dealloc(PyObject *self)
     cairn_exact_release(&((struct cairn_profiler *)self)->exact);
     for (int i = 0; i < 3; i++)
         Py_CLEAR(((struct cairn_profiler *)self)->kept[i]);
+    cairn_chooser_release(&((struct cairn_profiler *)self)->gate);
     (void)profiler_drop_timer(self);
     type->tp_free(self);
     Py_DECREF(type);
@@ -471,8 +487,9 @@ static PyMethodDef profiler_methods[] = {
     {"clear", profiler_clear, METH_NOARGS, "clear()\n\nForget all that was counted."},
     {"getstats", profiler_getstats, METH_NOARGS,
      "getstats() -> list of profiler_entry objects\n\nWhat was counted of calls that are over."},
-    {"record", cairn_profiler_record, METH_O,
-     "record(folder)\n\nStart counting into a file in `folder`, for good."},
+    {"record", cairn_profiler_record, METH_VARARGS,
+     "record(folder, words, on=True)\n\nStart counting into a file in `folder`, for good; if not "
+     "`on`, when enabled. Of code that the words mean; without words, of all."},
     {"end", cairn_profiler_end, METH_NOARGS, "end()\n\nEnd what record() began."},
     {"tally", profiler_tally, METH_NOARGS,
      "tally() -> dict\n\nWhat the engine could not put into the tree."},
@@ -535,7 +552,7 @@ static int module_exec(PyObject *module)
         add(module, "profiler_entry", (PyObject *)PyStructSequence_NewType(&entry_desc)) < 0 ||
         add(module, "profiler_subentry", (PyObject *)PyStructSequence_NewType(&subentry_desc)) < 0)
         return -1;
-    return cairn_events_add(module);
+    return cairn_events_add(module) < 0 ? -1 : keep_module(module);
 }
 
 static PyModuleDef_Slot module_slots[] = {
@@ -550,6 +567,7 @@ static struct PyModuleDef module_def = {
     PyModuleDef_HEAD_INIT,
     .m_name = CAIRN_MODULE_NAME,
     .m_doc = "Calls, counted and timed one by one.",
+    .m_methods = cairn_toggle_methods,
     .m_slots = module_slots,
 };
 

@@ -14,6 +14,11 @@ static inline struct cairn_lines_hub *hub_of(PyObject *self)
     return &((struct cairn_line_source *)((struct cairn_callback *)self)->context)->hub;
 }
 
+static inline uint32_t unit_of(PyObject *offset)
+{
+    return (uint32_t)((size_t)PyLong_AsLong(offset) / sizeof(_Py_CODEUNIT));
+}
+
 static PyObject *on_line(PyObject *self, PyObject *const *args, size_t nargs, PyObject *names)
 {
     struct cairn_lines_hub *hub = hub_of(self);
@@ -39,17 +44,51 @@ static PyObject *on_start(PyObject *self, PyObject *const *args, size_t nargs, P
 
 static PyObject *no_more; /* what a callback returns so that it is not called again: of one place */
 
+/* What does not lead is let go: then the interpreter can specialise it. */
+static PyObject *on_instruction(PyObject *self, PyObject *const *args, size_t nargs,
+                                PyObject *names)
+{
+    struct cairn_lines_hub *hub = hub_of(self);
+    struct cairn_lines_code *code = cairn_lines_find(hub, args[0]);
+    uint32_t unit;
+
+    (void)nargs, (void)names;
+    if (code == NULL || code->units == NULL)
+        Py_RETURN_NONE;
+    unit = unit_of(args[1]);
+    if (unit < code->units->count && !code->units->leads[unit])
+        return Py_NewRef(no_more);
+    cairn_lines_unit(hub, code, unit);
+    Py_RETURN_NONE;
+}
+
+/* Told of each frame that the exception goes through. */
+static PyObject *on_raise(PyObject *self, PyObject *const *args, size_t nargs, PyObject *names)
+{
+    struct cairn_lines_hub *hub = hub_of(self);
+    struct cairn_lines_code *code = cairn_lines_find(hub, args[0]);
+
+    (void)nargs, (void)names;
+    if (code != NULL && code->units != NULL)
+        cairn_lines_raise(hub, code, unit_of(args[1]));
+    Py_RETURN_NONE;
+}
+
 /* Code begins that was not judged yet: each does so once. */
 static PyObject *on_first(PyObject *self, PyObject *const *args, size_t nargs, PyObject *names)
 {
     struct cairn_line_source *source = ((struct cairn_callback *)self)->context;
-    struct cairn_lines_code *code = NULL;
+    struct cairn_lines_code *code = cairn_lines_find(&source->hub, args[0]);
+    bool had_units = code != NULL && code->units != NULL;
 
     (void)nargs, (void)names;
+    code = NULL;
     if (source->chooser.words != NULL)
         code = cairn_line_source_judge(source, args[0], PyEval_GetGlobals());
     if (code != NULL)
         cairn_lines_enter(&source->hub, code, (uintptr_t)cairn_frame_now());
+    if (code != NULL && code->units != NULL && !had_units) /* this one has no event any more */
+        cairn_lines_unit(&source->hub, code, unit_of(args[1]));
     return Py_NewRef(no_more);
 }
 
@@ -85,13 +124,14 @@ static PyObject *on_yield(PyObject *self, PyObject *const *args, size_t nargs, P
 }
 
 static const struct cairn_tool_hook hooks[] = {
-    {"LINE", on_line},       {"PY_START", on_start}, {"PY_RESUME", on_resume},
-    {"PY_RETURN", on_leave}, {"PY_YIELD", on_yield}, {"PY_THROW", on_resume},
-    {"PY_UNWIND", on_leave},
+    {"INSTRUCTION", on_instruction}, {"LINE", on_line},       {"PY_START", on_start},
+    {"PY_RESUME", on_resume},        {"PY_RETURN", on_leave}, {"PY_YIELD", on_yield},
+    {"PY_THROW", on_resume},         {"PY_UNWIND", on_leave}, {"RAISE", on_raise},
 };
 
 #define HOOKS (sizeof(hooks) / sizeof(hooks[0]))
-#define LOCAL (PY_VERSION_HEX >= 0x030f0000 ? HOOKS : HOOKS - 2) /* so many can be asked of one */
+#define UNITS 1 /* so many are for those who ask for instructions; the rest for lines */
+#define LOCAL (PY_VERSION_HEX >= 0x030f0000 ? HOOKS - 1 : HOOKS - 3) /* can be asked of one */
 
 static int unhook_all(struct cairn_line_source *source)
 {
@@ -103,23 +143,25 @@ static int unhook_all(struct cairn_line_source *source)
     return cairn_tool_give(source->tool) < 0 ? -1 : code;
 }
 
-/* What is asked of each code object. */
-static long local_bits;
+static long line_bits, unit_bits; /* what is asked of a code object, for which counters */
 
 static int hook_all(struct cairn_line_source *source)
 {
     PyObject *const nothing[2] = {NULL, NULL};
-    long local = 0, global = 0;
+    long units = 0, local = 0, global = 0;
     int code = 0;
 
-    if (cairn_tool_take(&source->tool) < 0)
+    if (no_more == NULL)
+        no_more = cairn_tool_disable();
+    if (no_more == NULL || cairn_tool_take(&source->tool) < 0)
         return -1;
-    for (size_t i = 0; i < HOOKS && code == 0; i++)
-        code =
-            cairn_tool_hook(source->tool, &hooks[i], source, nothing, i < LOCAL ? &local : &global);
+    for (size_t i = 0; i < HOOKS - (source->listing == NULL) && code == 0; i++)
+        code = cairn_tool_hook(source->tool, &hooks[i], source, nothing,
+                               i < UNITS ? &units : i < LOCAL ? &local : &global);
     if (code == 0)
         code = cairn_tool_set(source->tool, global);
-    local_bits = local;
+    line_bits = local;
+    unit_bits = units;
     if (code < 0) {
         PyObject *error = PyErr_GetRaisedException();
 
@@ -143,14 +185,26 @@ static int let_go(struct cairn_line_source *source)
     return --source->codes == 0 ? unhook_all(source) : 0;
 }
 
+static int ask(const struct cairn_line_source *source, PyObject *code)
+{
+    const struct cairn_lines_code *asked = cairn_lines_find(&source->hub, code);
+    long bits = 0;
+
+    if (asked != NULL && asked->counters != NULL)
+        bits |= line_bits;
+    if (asked != NULL && asked->units != NULL)
+        bits |= unit_bits;
+    return cairn_tool_set_local(source->tool, code, bits);
+}
+
 int cairn_line_events_begin(struct cairn_line_source *source, PyObject *code)
 {
-    return hold(source) < 0 ? -1 : cairn_tool_set_local(source->tool, code, local_bits);
+    return hold(source) < 0 ? -1 : ask(source, code);
 }
 
 int cairn_line_events_end(struct cairn_line_source *source, PyObject *code)
 {
-    int result = cairn_tool_set_local(source->tool, code, 0);
+    int result = ask(source, code);
 
     return let_go(source) < 0 ? -1 : result;
 }
@@ -172,9 +226,7 @@ static int judge_all(struct cairn_line_source *source)
     PyObject *const nothing[2] = {NULL, NULL};
     long bits = 0;
 
-    if (no_more == NULL)
-        no_more = cairn_tool_disable();
-    if (no_more == NULL || cairn_tool_take(&source->judge) < 0)
+    if (cairn_tool_take(&source->judge) < 0)
         return -1;
     if (cairn_tool_hook(source->judge, &first_hook, source, nothing, &bits) == 0 &&
         cairn_tool_set(source->judge, bits) == 0)

@@ -157,6 +157,8 @@ static PyObject *lines_enable(PyObject *self, PyObject *unused)
 
     (void)unused;
     lines->on = true;
+    if (lines->source->recording == self)
+        lines->source->hub.counts_units = true;
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(lines->codes); i++)
         cairn_lines_on(lines->counters[i]);
     Py_RETURN_NONE;
@@ -168,6 +170,8 @@ static PyObject *lines_disable(PyObject *self, PyObject *unused)
 
     (void)unused;
     lines->on = false;
+    if (lines->source->recording == self)
+        lines->source->hub.counts_units = false;
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(lines->codes); i++)
         cairn_lines_off(&lines->source->hub, lines->counters[i]);
     Py_RETURN_NONE;
@@ -237,7 +241,8 @@ static PyObject *lines_lost(PyObject *self, PyObject *unused)
 
 /* --- into a recording --- */
 
-static int begin_recording(struct lines *lines, PyObject *folder, PyObject *words)
+static int begin_recording(struct lines *lines, PyObject *folder, PyObject *words,
+                           bool wants_lines, PyObject *listing, bool on)
 {
     struct cairn_line_source *source = lines->source;
     PyObject *path;
@@ -256,21 +261,29 @@ static int begin_recording(struct lines *lines, PyObject *folder, PyObject *word
         return -1;
     }
     cairn_lines_spool(&source->hub, &source->spool);
+    source->wants_lines = wants_lines;
+    if (listing != Py_None) {
+        source->listed = PyList_New(0);
+        source->listing = source->listed == NULL ? NULL : listing;
+        Py_XINCREF(source->listing); /* for good, as all of this */
+    }
     if (cairn_chooser_init(&source->chooser, words) < 0 || cairn_line_events_all(source) < 0) {
         cairn_chooser_release(&source->chooser);
         return -1;
     }
     source->recording = (PyObject *)lines;
-    lines->on = true;
+    lines->on = on;
+    source->hub.counts_units = on;
     return 0;
 }
 
 static PyObject *lines_record(PyObject *self, PyObject *args)
 {
-    PyObject *folder, *words;
+    PyObject *folder, *words, *listing = Py_None;
+    int wants_lines = 1, on = 1;
 
-    if (!PyArg_ParseTuple(args, "OO:record", &folder, &words) ||
-        begin_recording((struct lines *)self, folder, words) < 0)
+    if (!PyArg_ParseTuple(args, "OO|pOp:record", &folder, &words, &wants_lines, &listing, &on) ||
+        begin_recording((struct lines *)self, folder, words, wants_lines, listing, on) < 0)
         return NULL;
     Py_INCREF(self); /* for good, as the file is */
     Py_RETURN_NONE;
@@ -299,20 +312,116 @@ static bool is_kept(const struct cairn_lines_code *code)
     return counter != NULL;
 }
 
-/* Counts the code into the file, if that is not done yet. 0; -1 with an exception set. */
+static int keep_lines(struct lines *lines, PyObject *code)
+{
+    if (add_code(lines, code) < 0)
+        return -1;
+    keep(lines, code);
+    return 0;
+}
+
+static uint32_t units_in(PyObject *code)
+{
+#if PY_VERSION_HEX >= 0x030b0000
+    return (uint32_t)Py_SIZE(code);
+#else
+    return (uint32_t)((size_t)PyBytes_GET_SIZE(((PyCodeObject *)code)->co_code) /
+                      sizeof(_Py_CODEUNIT));
+#endif
+}
+
+/* (listing, leads) of the code: bytes and bytes, one for each unit. What is called for it is not the
+ * program's: no profiler or debugger hears of it. */
+static PyObject *list_quietly(PyObject *listing, PyObject *code, PyObject *is_over)
+{
+    PyThreadState *thread = PyThreadState_Get();
+    PyObject *listed;
+
+#if PY_VERSION_HEX >= 0x030b0000
+    PyThreadState_EnterTracing(thread);
+    listed = PyObject_CallFunctionObjArgs(listing, code, is_over, NULL);
+    PyThreadState_LeaveTracing(thread);
+#else
+    thread->tracing++;
+    listed = PyObject_CallFunctionObjArgs(listing, code, is_over, NULL);
+    thread->tracing--;
+#endif
+    if (listed == NULL || (PyTuple_Check(listed) && PyTuple_GET_SIZE(listed) == 2 &&
+                           PyBytes_Check(PyTuple_GET_ITEM(listed, 0)) &&
+                           PyBytes_Check(PyTuple_GET_ITEM(listed, 1)) &&
+                           PyBytes_GET_SIZE(PyTuple_GET_ITEM(listed, 1)) == units_in(code)))
+        return listed;
+    Py_DECREF(listed);
+    PyErr_SetString(PyExc_TypeError, "that is no listing");
+    return NULL;
+}
+
+static struct cairn_span span_of(PyObject *bytes)
+{
+    return (struct cairn_span){(const uint8_t *)PyBytes_AS_STRING(bytes),
+                               (size_t)PyBytes_GET_SIZE(bytes)};
+}
+
+static int keep_units(struct cairn_line_source *source, PyObject *code)
+{
+    PyObject *held[3] = {NULL, NULL, NULL};
+    PyObject *listed = list_quietly(source->listing, code, Py_False);
+    struct cairn_exact_words words = {.first_line = 0};
+    int result;
+
+    if (listed == NULL)
+        return -1;
+    cairn_describe(code, held, &words);
+    result = cairn_lines_count_units(&source->hub, code, units_in(code),
+                                     span_of(PyTuple_GET_ITEM(listed, 1)).data, &words,
+                                     span_of(PyTuple_GET_ITEM(listed, 0)));
+    if (result == 0)
+        Py_INCREF(PyTuple_GET_ITEM(listed, 1)); /* borrowed for good */
+    for (size_t i = 0; i < 3; i++)
+        Py_XDECREF(held[i]);
+    Py_DECREF(listed);
+    if (result < 0)
+        return 0; /* said to be lost */
+    /* The code object stays as well: its address is the key. */
+    return PyList_Append(source->listed, code) < 0 ? -1 : cairn_line_events_begin(source, code);
+}
+
+/* The program is over: the forms in which its instructions were run are known. */
+static void list_again(struct cairn_line_source *source)
+{
+    for (Py_ssize_t i = 0; source->listed != NULL && i < PyList_GET_SIZE(source->listed); i++) {
+        PyObject *code = PyList_GET_ITEM(source->listed, i), *held[3] = {NULL, NULL, NULL};
+        PyObject *listed = list_quietly(source->listing, code, Py_True);
+        struct cairn_exact_words words = {.first_line = 0};
+
+        if (listed == NULL) {
+            PyErr_Clear();
+            continue;
+        }
+        cairn_describe(code, held, &words);
+        cairn_lines_list_again(&source->hub, code, &words, span_of(PyTuple_GET_ITEM(listed, 0)));
+        for (size_t k = 0; k < 3; k++)
+            Py_XDECREF(held[k]);
+        Py_DECREF(listed);
+    }
+}
+
+/* Counts the code into the file, as far as that is wanted and not done yet. 0; -1 with an exception
+ * set. */
 static int record_code(void *context, PyObject *code)
 {
     struct lines *lines = context;
-    struct cairn_lines_hub *hub = &lines->source->hub;
+    struct cairn_line_source *source = lines->source;
+    struct cairn_lines_code *found = cairn_lines_find(&source->hub, code);
+    int result = 0;
 
-    if (is_kept(cairn_lines_find(hub, code)))
-        return 0;
-    if (add_code(lines, code) < 0) {
-        cairn_lines_lose(hub);
-        return -1;
-    }
-    keep(lines, code);
-    return 0;
+    if (source->wants_lines && !is_kept(found))
+        result = keep_lines(lines, code);
+    if (result == 0 && source->listing != NULL && (found == NULL || found->units == NULL))
+        result = keep_units(source, code);
+    if (result < 0)
+        cairn_lines_lose(&source->hub);
+    return result;
 }
 
 struct cairn_lines_code *cairn_line_source_judge(struct cairn_line_source *source, PyObject *code,
@@ -328,7 +437,7 @@ struct cairn_lines_code *cairn_line_source_judge(struct cairn_line_source *sourc
         PyErr_Restore(type, value, trace);
     }
     judged = cairn_lines_find(&source->hub, code);
-    if (judged == NULL || judged->counters == NULL)
+    if (!cairn_lines_asked(judged))
         return NULL;
     judged->judged = true;
     return judged;
@@ -373,6 +482,7 @@ static PyObject *lines_end(PyObject *self, PyObject *unused)
     cairn_line_events_chosen(source);
     cairn_chooser_release(&source->chooser);
     Py_XDECREF(lines_disable(self, unused));
+    list_again(source);
     cairn_lines_end(&source->hub);
     Py_RETURN_NONE;
 }
@@ -435,7 +545,8 @@ static PyMethodDef lines_methods[] = {
      "get() -> [(code, [(line, hits, time, slept)])]\n\nTimes in units of unit() seconds."},
     {"unit", lines_unit, METH_NOARGS, "unit() -> float\n\nSeconds in a unit of time."},
     {"record", lines_record, METH_VARARGS,
-     "record(folder, words)\n\nCount what the words mean into a file in `folder`, for good."},
+     "record(folder, words, lines=True, listing=None, on=True)\n\nCount what the words mean into a file in "
+     "`folder`, for good: lines, and with listing(code, is_over) -> (bytes, bytes) instructions."},
     {"choose", lines_choose, METH_O,
      "choose(function) -> function\n\nCount it as well: a decorator."},
     {"end", lines_end, METH_NOARGS, "end()\n\nEnd what record() began."},

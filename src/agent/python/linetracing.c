@@ -70,15 +70,37 @@ static const void *code_of(PyFrameObject *frame)
 #endif
 }
 
+/* The unit that is executed next. */
+static uint32_t unit_of(PyFrameObject *frame)
+{
+#if PY_VERSION_HEX >= 0x030b0000
+    return (uint32_t)_PyInterpreterFrame_LASTI(frame->f_frame);
+#elif PY_VERSION_HEX >= 0x030a0000
+    return (uint32_t)frame->f_lasti;
+#else
+    return (uint32_t)frame->f_lasti / sizeof(_Py_CODEUNIT);
+#endif
+}
+
+/* What a frame's f_trace_opcodes is when we want its instructions; the program sets 1. */
+#define OURS 2
+
 static int on_trace(PyObject *self, PyFrameObject *frame, int what, PyObject *arg)
 {
     struct cairn_lines_hub *hub = active == NULL ? NULL : &active->hub;
     struct cairn_lines_code *code = hub == NULL ? NULL : cairn_lines_find(hub, code_of(frame));
-    int result = others == NULL ? 0 : others(self, frame, what, arg);
+    bool is_ours = what == PyTrace_OPCODE && frame->f_trace_opcodes == OURS;
+    int result = others == NULL || is_ours ? 0 : others(self, frame, what, arg);
 
-    if (code != NULL && what == PyTrace_LINE)
+    if (code == NULL)
+        return result;
+    if (code->units != NULL && what == PyTrace_OPCODE)
+        cairn_lines_unit(hub, code, unit_of(frame));
+    else if (code->units != NULL && frame->f_trace_opcodes == 0)
+        frame->f_trace_opcodes = OURS;
+    if (code->counters != NULL && what == PyTrace_LINE)
         cairn_lines_line(hub, code, address_of(frame), (uint32_t)PyFrame_GetLineNumber(frame));
-    else if (code != NULL && what == PyTrace_RETURN && nested >= MOST_NESTED)
+    else if (what == PyTrace_RETURN && nested >= MOST_NESTED)
         cairn_lines_leave(hub, address_of(frame));
     return result;
 }
@@ -173,9 +195,14 @@ static struct cairn_lines_code *code_that_begins(PyThreadState *thread, CAIRN_FR
     if (active == NULL || thread->tracing || cairn_eval_only_makes(frame))
         return NULL;
     code = cairn_lines_find(&active->hub, frame->f_code);
-    if (active->chooser.words == NULL || (code != NULL && code->counters != NULL && code->judged))
+    if (active->chooser.words == NULL || (cairn_lines_asked(code) && code->judged))
         return code;
     return judge(frame);
+}
+
+static inline bool is_wanted(const struct cairn_lines_code *code)
+{
+    return code != NULL && (code->active > 0 || code->units != NULL);
 }
 
 static PyObject *around(PyThreadState *thread, CAIRN_FRAME *frame, int throws)
@@ -186,11 +213,11 @@ static PyObject *around(PyThreadState *thread, CAIRN_FRAME *frame, int throws)
     nested++;
     if (PY_VERSION_HEX >= 0x030b0000 && nested == MOST_NESTED) {
         cairn_eval_leave(&slot);
-        result = code != NULL && code->active ? traced(thread, frame, throws, code)
-                                              : cairn_eval_pass(&slot, thread, frame, throws);
+        result = is_wanted(code) ? traced(thread, frame, throws, code)
+                                 : cairn_eval_pass(&slot, thread, frame, throws);
         if (active != NULL)
             cairn_eval_enter(&slot);
-    } else if (code != NULL && code->active) {
+    } else if (is_wanted(code)) {
         result = traced(thread, frame, throws, code);
     } else if (thread->c_tracefunc == on_trace && !thread->tracing) {
         result = untraced(thread, frame, throws);

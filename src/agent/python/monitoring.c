@@ -14,20 +14,43 @@ static inline struct cairn_exact *exact_of(PyObject *self)
     return &profiler_of(self)->exact;
 }
 
+static PyObject *no_more; /* what a callback returns so that it is not called again: of one place */
+
+/* Whether the event is of code that is counted. */
+static inline bool passes(PyObject *self, PyObject *const *args)
+{
+    return profiler_of(self)->gate.words == NULL ||
+           cairn_gate_passes(profiler_of(self), args[0], PyEval_GetGlobals());
+}
+
 static PyObject *on_enter(PyObject *self, PyObject *const *args, size_t nargs, PyObject *names)
 {
     const struct _PyInterpreterFrame *frame = cairn_frame_now();
+    uintptr_t caller = (uintptr_t)cairn_frame_caller(frame);
 
     (void)nargs, (void)names;
+    if (!passes(self, args))
+        return Py_NewRef(no_more);
     cairn_exact_enter(exact_of(self), args[0], (uintptr_t)frame,
-                      (uintptr_t)cairn_frame_caller(frame), (void *)args);
+                      cairn_gate_caller(profiler_of(self), caller), (void *)args);
     Py_RETURN_NONE;
 }
 
 static PyObject *on_leave(PyObject *self, PyObject *const *args, size_t nargs, PyObject *names)
 {
-    (void)args, (void)nargs, (void)names;
+    (void)nargs, (void)names;
+    if (!passes(self, args))
+        return Py_NewRef(no_more);
     cairn_exact_leave(exact_of(self), (uintptr_t)cairn_frame_now());
+    Py_RETURN_NONE;
+}
+
+/* An exception ends a frame: of these events none can be let go. */
+static PyObject *on_unwind(PyObject *self, PyObject *const *args, size_t nargs, PyObject *names)
+{
+    (void)nargs, (void)names;
+    if (passes(self, args))
+        cairn_exact_leave(exact_of(self), (uintptr_t)cairn_frame_now());
     Py_RETURN_NONE;
 }
 
@@ -35,11 +58,21 @@ static PyObject *on_leave(PyObject *self, PyObject *const *args, size_t nargs, P
 static PyObject *on_resume(PyObject *self, PyObject *const *args, size_t nargs, PyObject *names)
 {
     const struct _PyInterpreterFrame *frame = cairn_frame_now();
+    uintptr_t caller = (uintptr_t)cairn_frame_caller(frame);
 
     if (!profiler_of(self)->apart)
         return on_enter(self, args, nargs, names);
+    if (!passes(self, args))
+        return Py_NewRef(no_more);
     cairn_exact_resume(exact_of(self), args[0], (uintptr_t)frame,
-                       (uintptr_t)cairn_frame_caller(frame), (void *)args);
+                       cairn_gate_caller(profiler_of(self), caller), (void *)args);
+    Py_RETURN_NONE;
+}
+
+static PyObject *on_throw(PyObject *self, PyObject *const *args, size_t nargs, PyObject *names)
+{
+    if (passes(self, args))
+        return on_resume(self, args, nargs, names);
     Py_RETURN_NONE;
 }
 
@@ -47,6 +80,8 @@ static PyObject *on_yield(PyObject *self, PyObject *const *args, size_t nargs, P
 {
     if (!profiler_of(self)->apart)
         return on_leave(self, args, nargs, names);
+    if (!passes(self, args))
+        return Py_NewRef(no_more);
     cairn_exact_suspend(exact_of(self), (uintptr_t)cairn_frame_now());
     Py_RETURN_NONE;
 }
@@ -64,9 +99,12 @@ static PyObject *on_call(PyObject *self, PyObject *const *args, size_t nargs, Py
     uintptr_t frame = (uintptr_t)cairn_frame_now();
 
     (void)nargs, (void)names;
+    if (key != NULL)
+        cairn_profiler_before(profiler_of(self), key);
+    if (!passes(self, args))
+        return Py_NewRef(no_more);
     if (key == NULL)
         Py_RETURN_NONE;
-    cairn_profiler_before(profiler_of(self), key);
     cairn_exact_enter(exact_of(self), key, frame | 1, frame, (void *)&args[2]);
     Py_RETURN_NONE;
 }
@@ -74,14 +112,14 @@ static PyObject *on_call(PyObject *self, PyObject *const *args, size_t nargs, Py
 static PyObject *on_called(PyObject *self, PyObject *const *args, size_t nargs, PyObject *names)
 {
     (void)nargs, (void)names;
-    if (callee_of(self, args) != NULL)
+    if (callee_of(self, args) != NULL && passes(self, args))
         cairn_exact_leave(exact_of(self), (uintptr_t)cairn_frame_now() | 1);
     Py_RETURN_NONE;
 }
 
 static const struct cairn_tool_hook hooks[] = {
-    {"PY_START", on_enter},  {"PY_RESUME", on_resume}, {"PY_THROW", on_resume},
-    {"PY_RETURN", on_leave}, {"PY_YIELD", on_yield},   {"PY_UNWIND", on_leave},
+    {"PY_START", on_enter},  {"PY_RESUME", on_resume}, {"PY_THROW", on_throw},
+    {"PY_RETURN", on_leave}, {"PY_YIELD", on_yield},   {"PY_UNWIND", on_unwind},
     {"CALL", on_call},       {"C_RETURN", on_called},  {"C_RAISE", on_called},
 };
 
@@ -99,7 +137,9 @@ int cairn_events_begin(struct cairn_profiler *profiler)
     long bits = 0;
     int code;
 
-    if (cairn_tool_take(&profiler->tool) < 0)
+    if (no_more == NULL)
+        no_more = cairn_tool_disable();
+    if (no_more == NULL || cairn_tool_take(&profiler->tool) < 0)
         return -1;
     held[0] = (PyObject *)profiler;
     held[1] = PyObject_GetAttrString(monitoring, "MISSING");

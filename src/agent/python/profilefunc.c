@@ -129,20 +129,27 @@ static void *function_of(PyObject *callee)
     return (void *)((PyCFunctionObject *)callee)->m_ml->ml_meth;
 }
 
-static int on_event(PyObject *self, PyFrameObject *frame, int what, PyObject *arg)
+static void enter(struct cairn_profiler *profiler, PyFrameObject *frame)
 {
-    struct cairn_profiler *profiler = (struct cairn_profiler *)self;
+    const void *key = code_of(frame);
+    uintptr_t caller = cairn_gate_caller(profiler, caller_of(frame));
+    PyObject *callee[] = {(PyObject *)(uintptr_t)key, NULL};
+
+    if (profiler->apart && goes_on(frame, key))
+        cairn_exact_resume(&profiler->exact, key, address_of(frame), caller, callee);
+    else
+        cairn_exact_enter(&profiler->exact, key, address_of(frame), caller, callee);
+}
+
+static void count_event(struct cairn_profiler *profiler, PyFrameObject *frame, int what,
+                        PyObject *arg)
+{
     PyObject *callee[] = {arg, NULL};
     const void *key;
 
     switch (what) {
     case PyTrace_CALL:
-        key = code_of(frame);
-        callee[0] = (PyObject *)key;
-        if (profiler->apart && goes_on(frame, key))
-            cairn_exact_resume(&profiler->exact, key, address_of(frame), caller_of(frame), callee);
-        else
-            cairn_exact_enter(&profiler->exact, key, address_of(frame), caller_of(frame), callee);
+        enter(profiler, frame);
         break;
     case PyTrace_RETURN:
         if (profiler->apart && yields(frame, code_of(frame), arg))
@@ -152,22 +159,42 @@ static int on_event(PyObject *self, PyFrameObject *frame, int what, PyObject *ar
         break;
     case PyTrace_C_CALL:
         key = profiler->builtins ? cairn_profiler_key(profiler, arg, true) : NULL;
-        if (key == NULL)
-            break;
-        cairn_profiler_before(profiler, key);
-        cairn_exact_enter(&profiler->exact, key, address_of(frame) | 1, address_of(frame), callee);
+        if (key != NULL)
+            cairn_exact_enter(&profiler->exact, key, address_of(frame) | 1, address_of(frame),
+                              callee);
         break;
     case PyTrace_C_RETURN:
     case PyTrace_C_EXCEPTION:
         if (profiler->builtins)
             cairn_exact_leave(&profiler->exact, address_of(frame) | 1);
-        if (PyCFunction_Check(arg) && function_of(arg) == profiler->starters && profiler->enabled &&
-            set_all(profiler, true) < 0)
-            PyErr_Clear(); /* an audit hook forbids it: the new thread goes unseen */
         break;
     default:
         break;
     }
+}
+
+static PyObject *globals_of(PyFrameObject *frame)
+{
+#if PY_VERSION_HEX >= 0x030b0000
+    return frame->f_frame->f_globals;
+#else
+    return frame->f_globals;
+#endif
+}
+
+static int on_event(PyObject *self, PyFrameObject *frame, int what, PyObject *arg)
+{
+    struct cairn_profiler *profiler = (struct cairn_profiler *)self;
+    bool is_over = what == PyTrace_C_RETURN || what == PyTrace_C_EXCEPTION;
+
+    if (what == PyTrace_C_CALL && profiler->builtins && PyCFunction_Check(arg))
+        cairn_profiler_before(profiler, ((PyCFunctionObject *)arg)->m_ml);
+    if (profiler->gate.words == NULL ||
+        cairn_gate_passes(profiler, code_of(frame), globals_of(frame)))
+        count_event(profiler, frame, what, arg);
+    if (is_over && PyCFunction_Check(arg) && function_of(arg) == profiler->starters &&
+        profiler->enabled && set_all(profiler, true) < 0)
+        PyErr_Clear(); /* an audit hook forbids it: the new thread goes unseen */
     return 0;
 }
 

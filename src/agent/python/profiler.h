@@ -10,6 +10,7 @@
 
 #include "pycompat.h"
 
+#include "chooser.h"
 #include "exact.h"
 
 struct cairn_line_source;
@@ -23,6 +24,7 @@ struct cairn_profiler {
     struct cairn_line_source *lines; /* that are told of calls; NULL: none */
     bool apart;                      /* generators are one call for each body that began */
     struct cairn_spool spool;
+    struct cairn_chooser gate; /* of code whose calls are counted; no words: all */
     PyObject *kept[3]; /* bytes that the words of a callee are borrowed from */
     int enabled;
     int tool;       /* of sys.monitoring, while enabled */
@@ -54,8 +56,29 @@ const void *cairn_profiler_key(const struct cairn_profiler *profiler, PyObject *
 /* Makes the types that events need, as members of the module; 0, -1 with an exception set. */
 int cairn_events_add(PyObject *module);
 
+/* Functions of the module (toggle.c): what a signal, or the program, switches on and off. */
+extern PyMethodDef cairn_toggle_methods[];
+
+/* From now on calls are counted only of code that one of the words means (gate.c); without words,
+ * of all. Of functions of C those that such code calls. 0; -1 with an exception set. */
+int cairn_gate_open(struct cairn_profiler *profiler, PyObject *words);
+bool cairn_gate_asks(struct cairn_profiler *profiler, PyObject *code, PyObject *globals);
+
+static inline bool cairn_gate_passes(struct cairn_profiler *profiler, const void *code,
+                                     PyObject *globals)
+{
+    return __builtin_expect(profiler->gate.words == NULL, 1) ||
+           cairn_gate_asks(profiler, (PyObject *)(uintptr_t)code, globals);
+}
+
+/* Who called, for the engine; where not all code is counted it may not know them. */
+static inline uintptr_t cairn_gate_caller(const struct cairn_profiler *profiler, uintptr_t caller)
+{
+    return profiler->gate.words == NULL ? caller : 0;
+}
+
 /* Methods of the class: record(folder) begins to count into a file there, end() ends it. */
-PyObject *cairn_profiler_record(PyObject *self, PyObject *folder);
+PyObject *cairn_profiler_record(PyObject *self, PyObject *args);
 PyObject *cairn_profiler_end(PyObject *self, PyObject *unused);
 
 /* What is to be done before C is called: a forked child that calls os._exit() ends on purpose. */

@@ -92,18 +92,22 @@ static void find_exit(struct cairn_profiler *profiler)
     PyErr_Clear();
 }
 
-PyObject *cairn_profiler_record(PyObject *self, PyObject *folder)
+PyObject *cairn_profiler_record(PyObject *self, PyObject *args)
 {
     struct cairn_profiler *profiler = (struct cairn_profiler *)self;
-    PyObject *result;
+    PyObject *folder, *words, *result;
+    int on = 1;
 
-    if (open_spool(profiler, folder) < 0)
+    if (!PyArg_ParseTuple(args, "OO!|p:record", &folder, &PyList_Type, &words, &on) ||
+        open_spool(profiler, folder) < 0 || cairn_gate_open(profiler, words) < 0)
         return NULL;
     cairn_exact_spool(&profiler->exact, &profiler->spool, describe);
     find_exit(profiler);
     profiler->apart = true;
     profiler->types = CAIRN_MONITORS;
-    result = PyObject_CallMethod(self, "enable", NULL);
+    result = on ? PyObject_CallMethod(self, "enable", NULL) : Py_None;
+    if (!on)
+        Py_INCREF(result);
     if (result != NULL)
         cairn_profiler_tell_lines(profiler);
     return result;

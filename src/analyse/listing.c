@@ -1,0 +1,264 @@
+#include "listing.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "alloc.h"
+#include "handle.h"
+
+#define MOST_ITEMS ((size_t)1 << 28)
+#define MOST_NAMED 2 /* functions in a message */
+
+struct found { /* functions, while they are looked for */
+    const struct cairn_function *functions;
+    const struct cairn_counted_opcode *opcodes;
+    size_t function_count, opcode_count;
+    bool *counted; /* of each function: it has instructions */
+    const char *name;
+};
+
+/* --- which function --- */
+
+static bool is_text(struct cairn_span text, const char *str, size_t length)
+{
+    return text.size_bytes == length && memcmp(text.data, str, length) == 0;
+}
+
+/* "b.py" and "a/b.py" name "/x/a/b.py". */
+static bool ends_path(struct cairn_span path, const char *end, size_t length)
+{
+    return length > 0 && path.size_bytes >= length &&
+           memcmp(path.data + path.size_bytes - length, end, length) == 0 &&
+           (path.size_bytes == length || end[0] == '/' ||
+            path.data[path.size_bytes - length - 1] == '/');
+}
+
+static bool has_line(const struct found *found, uint32_t function, uint64_t line)
+{
+    if (found->functions[function].first_line == line)
+        return true;
+    for (size_t i = 0; i < found->opcode_count; i++)
+        if (found->opcodes[i].function == function && found->opcodes[i].line == line)
+            return true;
+    return false;
+}
+
+static bool is_meant(const struct found *found, uint32_t index)
+{
+    const struct cairn_function *function = &found->functions[index];
+    const char *name = found->name, *colon = strrchr(name, ':');
+    uint64_t handle, line;
+    char *end;
+
+    if (is_text(function->name, name, strlen(name)) ||
+        is_text(function->qualname, name, strlen(name)))
+        return true;
+    if (cairn_handle_read(CAIRN_HANDLE_FUNCTION, name, &handle))
+        return cairn_handle_function(function) == handle;
+    if (colon == NULL)
+        return false;
+    line = strtoull(colon + 1, &end, 10);
+    if (end != colon + 1 && *end == '\0')
+        return ends_path(function->file, name, (size_t)(colon - name)) &&
+               has_line(found, index, line);
+    return is_text(function->module, name, (size_t)(colon - name)) &&
+           is_text(function->qualname, colon + 1, strlen(colon + 1));
+}
+
+/* "NAME (FILE:LINE)" of some of the functions, behind the message. */
+static void add_names(const struct found *found, const bool *which, struct cairn_err *err)
+{
+    size_t named = 0;
+
+    for (size_t i = 0; i < found->function_count; i++) {
+        const struct cairn_function *function = &found->functions[i];
+
+        if (!which[i])
+            continue;
+        if (++named > MOST_NAMED) {
+            cairn_err_add(err, "and others");
+            return;
+        }
+        cairn_err_add(err, "%.*s (%.*s:%" PRIu32 ")", (int)(function->qualname.size_bytes & 0xff),
+                      (const char *)function->qualname.data,
+                      (int)(function->file.size_bytes & 0x1ff), (const char *)function->file.data,
+                      function->first_line);
+    }
+}
+
+static int refuse(const struct found *found, const bool *meant, size_t count, struct cairn_err *err)
+{
+    if (found->opcode_count == 0) {
+        cairn_err_set(err, -CAIRN_EUSAGE, 0, "dis", "no instructions were counted in this recording");
+        cairn_err_add(err, "`cairn count --opcodes --in %.100s SCRIPT.py` counts them.",
+                      found->name);
+    } else if (count == 0) {
+        cairn_err_set(err, -CAIRN_EUSAGE, 0, "dis",
+                      "no instructions of \"%.200s\" were counted, but of", found->name);
+        add_names(found, found->counted, err);
+    } else {
+        cairn_err_set(err, -CAIRN_EUSAGE, 0, "dis",
+                      "\"%.200s\" means %zu functions; name one of them by FILE:LINE", found->name,
+                      count);
+        add_names(found, meant, err);
+    }
+    return -CAIRN_EUSAGE;
+}
+
+static int choose(const struct found *found, uint32_t *ret_function, struct cairn_err *err)
+{
+    bool *meant = cairn_calloc(found->function_count + 1, sizeof(*meant));
+    size_t count = 0;
+    int code = 0;
+
+    if (meant == NULL)
+        return -CAIRN_ENOMEM;
+    for (uint32_t i = 0; i < found->function_count; i++) {
+        meant[i] = found->counted[i] && is_meant(found, i);
+        if (meant[i]) {
+            *ret_function = i;
+            count++;
+        }
+    }
+    if (count != 1)
+        code = refuse(found, meant, count, err);
+    free(meant);
+    return code;
+}
+
+static int find_function(const struct cairn_tally *tally, const char *name, uint32_t *ret_function,
+                         struct cairn_err *err)
+{
+    struct found found = {.name = name};
+    int code;
+
+    found.function_count = cairn_model_functions(tally->model, &found.functions);
+    found.opcode_count = cairn_model_counted_opcodes(tally->model, &found.opcodes);
+    found.counted = cairn_calloc(found.function_count + 1, sizeof(*found.counted));
+    if (found.counted == NULL)
+        return -CAIRN_ENOMEM;
+    for (size_t i = 0; i < found.opcode_count; i++)
+        found.counted[found.opcodes[i].function] = true;
+    code = choose(&found, ret_function, err);
+    free(found.counted);
+    return code;
+}
+
+/* --- its instructions --- */
+
+/* The name of the instruction, without what it is given: constants may be shown in another order in
+ * another process. */
+static struct cairn_span name_of(const struct cairn_counted_opcode *opcode)
+{
+    const uint8_t *blank = memchr(opcode->text.data, ' ', opcode->text.size_bytes);
+
+    return (struct cairn_span){opcode->text.data, blank ? (size_t)(blank - opcode->text.data)
+                                                        : opcode->text.size_bytes};
+}
+
+static int by_offset(const void *left, const void *right)
+{
+    const struct cairn_listed *a = left, *b = right;
+    struct cairn_span name = name_of(&a->opcode), other = name_of(&b->opcode);
+    size_t least = name.size_bytes < other.size_bytes ? name.size_bytes : other.size_bytes;
+    int order;
+
+    if (a->opcode.offset != b->opcode.offset)
+        return a->opcode.offset < b->opcode.offset ? -1 : 1;
+    order = memcmp(name.data, other.data, least);
+    return order != 0 ? order
+                      : (name.size_bytes > other.size_bytes) - (name.size_bytes < other.size_bytes);
+}
+
+static int take_items(struct cairn_listing *listing, const struct cairn_tally *tally)
+{
+    const struct cairn_counted_opcode *opcodes;
+    size_t count = cairn_model_counted_opcodes(tally->model, &opcodes), kept = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        if (opcodes[i].function != listing->function || !tally->kept[opcodes[i].thread])
+            continue;
+        CAIRN_TRY(cairn_vec_reserve(&listing->items, listing->items.count + 1, MOST_ITEMS));
+        listing->items.items[listing->items.count++] = (struct cairn_listed){.opcode = opcodes[i]};
+        listing->hits += opcodes[i].hits;
+    }
+    if (listing->items.count == 0)
+        return 0;
+    qsort(listing->items.items, listing->items.count, sizeof(*listing->items.items), by_offset);
+    for (size_t i = 1; i < listing->items.count; i++) {
+        struct cairn_listed *last = &listing->items.items[kept], *item = &listing->items.items[i];
+
+        if (by_offset(last, item) == 0) {
+            last->opcode.hits += item->opcode.hits;
+            if (last->opcode.form.size_bytes == 0)
+                last->opcode.form = item->opcode.form;
+        } else {
+            listing->items.items[++kept] = *item;
+        }
+    }
+    listing->items.count = kept + 1;
+    return 0;
+}
+
+/* The last instruction that begins at the offset or before it: behind it lie its caches. */
+static struct cairn_listed *item_at(struct cairn_listing *listing, int64_t offset)
+{
+    size_t low = 0, high = listing->items.count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (listing->items.items[middle].opcode.offset <= offset)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low == 0 ? NULL : &listing->items.items[low - 1];
+}
+
+static void take_samples(struct cairn_listing *listing, const struct cairn_tally *tally)
+{
+    const struct cairn_frame *frames;
+    const struct cairn_node *nodes;
+
+    cairn_model_frames(tally->model, &frames);
+    cairn_model_nodes(tally->model, &nodes);
+    for (size_t i = 0; i < tally->cell_count; i++) {
+        const struct cairn_cell *cell = &tally->cells[i];
+        const struct cairn_frame *frame = &frames[nodes[cell->node].frame];
+        struct cairn_listed *item;
+
+        if (cell->node == 0 /* the empty stack */ || frame->function != listing->function)
+            continue;
+        listing->sampled.ticks += cell->weight.ticks;
+        listing->sampled.value_ns += cell->weight.value_ns;
+        item = item_at(listing, frame->offset);
+        if (item == NULL)
+            continue;
+        item->sampled.ticks += cell->weight.ticks;
+        item->sampled.value_ns += cell->weight.value_ns;
+    }
+}
+
+int cairn_listing_make(const struct cairn_tally *tally, const char *name,
+                       struct cairn_listing *ret_listing, struct cairn_err *err)
+{
+    int code;
+
+    *ret_listing = (struct cairn_listing){.hits = 0};
+    code = find_function(tally, name, &ret_listing->function, err);
+    if (code == 0)
+        code = take_items(ret_listing, tally);
+    if (code == 0)
+        take_samples(ret_listing, tally);
+    else
+        cairn_listing_release(ret_listing);
+    return code == -CAIRN_ENOMEM ? cairn_err_set(err, code, 0, "dis", "cannot list the function")
+                                 : code;
+}
+
+void cairn_listing_release(struct cairn_listing *listing)
+{
+    cairn_vec_release(&listing->items);
+}

@@ -1,0 +1,77 @@
+"""`cairn trace --in WHERE`: calls of the code that is named, and of the functions of C it calls."""
+from pathlib import Path
+
+import pytest
+
+PROGRAM = """
+import os, threading, time
+def f(n):
+    return g(n) + len([n])
+def g(n):
+    time.sleep(0.002)
+    return sorted([n])[0]
+def each(n):
+    for i in range(n):
+        yield g(i)
+def fails():
+    try:
+        deeper()
+    except ValueError:
+        return abs(-1)
+def deeper():
+    raise ValueError(len("abc"))
+class A:
+    def m(self):
+        return g(1)
+def main():
+    for i in range(10):
+        f(i)
+    list(each(3))
+    fails()
+    A().m()
+main()
+thread = threading.Thread(target=main)
+thread.start()
+thread.join()
+if os.fork() == 0:
+    f(1)
+    os._exit(0)
+os.wait()
+"""
+
+
+@pytest.fixture
+def traced(cairn, interpreter, counts_place):
+    script = Path(counts_place.get("TMPDIR", cairn.folder)) / "program.py"
+    script.write_text(PROGRAM)
+    chroot = ["chroot", interpreter.chroot] if interpreter.chroot else []
+
+    def run(*where):
+        words = [word for name in where for word in ("--in", name)]
+        cairn("trace", *words, "--force", "--report", "none", "-o", "x.cairn", "--", *chroot,
+              interpreter.executable, script, env=counts_place).expect()  # fmt: skip
+        report = cairn.report(cairn.folder / "x.cairn")
+        assert report["quality"]["events_lost"] == 0
+        return {row["name"]: row for row in report["rows"] if row.get("calls")}
+
+    return run
+
+
+@pytest.mark.parametrize("where, calls", [
+    (["f"], {"f": 21, "<built-in method builtins.len>": 21}),
+    (["g", "A.m"], {"g": 49, "m": 2, "<built-in method time.sleep>": 49, "<built-in method builtins.sorted>": 49}),
+    (["each"], {"each": 2}),
+    (["fails"], {"fails": 2, "<built-in method builtins.abs>": 2}),
+    (["deeper"], {"deeper": 2, "<built-in method builtins.len>": 2}),
+    (["program.py:3"], {"f": 21, "<built-in method builtins.len>": 21}),
+    (["nothing"], {}),
+])
+def test_only_what_is_named(traced, where, calls):
+    rows = traced(*where)
+    assert {name: row["calls"] for name, row in rows.items()} == calls
+
+
+def test_what_is_not_named_is_in_the_time_of_its_caller(traced):
+    row = traced("f")["f"]
+    assert row["self_s"] >= 21 * 0.002 and row["total_s"] >= row["self_s"]
+    assert traced("each")["each"]["resumes"] == 6

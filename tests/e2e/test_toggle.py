@@ -1,0 +1,99 @@
+"""Counting that is switched on and off: by a signal, and by the program."""
+import signal
+from pathlib import Path
+
+import pytest
+
+import harness
+
+BY_SIGNAL = """
+import os, signal, threading
+def f():
+    return 1
+def run(n):
+    for _ in range(n):
+        f()
+def flip():
+    os.kill(os.getpid(), signal.{signal})
+run(3)
+flip(); run(5)
+threads = [threading.Thread(target=run, args=(11,)) for _ in range(2)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+flip(); run(7)
+pid = os.fork()
+if pid == 0:
+    flip(); run(2); flip(); run(4)
+    os._exit(0)
+os.waitpid(pid, 0)
+"""
+BY_PROGRAM = """
+import cairn
+def f():
+    return 1
+def run(n):
+    for _ in range(n):
+        f()
+run(3)
+told = [cairn.stop()]
+run(5)
+told.append(cairn.start())
+run(7)
+print(*told)
+"""
+
+
+@pytest.fixture
+def placed(cairn, interpreter, counts_place):
+    """Runs a program under `cairn run` in a folder that the interpreter sees."""
+    folder = Path(counts_place.get("TMPDIR", cairn.folder))
+    chroot = ["chroot", interpreter.chroot] if interpreter.chroot else []
+
+    def run(text, *options, **more):
+        script = folder / "program.py"
+        script.write_text(text)
+        return cairn("run", *options, "--report", "none", "-o", "x.cairn", "--", *chroot,
+                     interpreter.executable, script, env={**counts_place, **more})  # fmt: skip
+
+    return run
+
+
+def calls_of(report, name):
+    return sum(row["calls"] or 0 for row in report["rows"] if row["name"] == name)
+
+
+@pytest.mark.parametrize("name", ["SIGUSR2", "SIGUSR1"])
+def test_between_two_signals(cairn, placed, name):
+    options = ["--exact", "--lines", "--opcodes", "--toggle-signal", name[3:]]
+    placed(BY_SIGNAL.format(signal=name), *options).expect()
+    report = cairn.report(cairn.folder / "x.cairn")
+    counted = 5 + 2 * 11 + 2
+    assert calls_of(report, "f") == counted
+    assert {row["hits"] for row in report["lines"] if row["function"] == "f"} == {counted}
+    told = cairn("dis", "--json", "f", "x.cairn").expect().json()["instructions"]
+    assert {row["count"] for row in told} == {counted}
+
+
+def test_the_program_says_so(cairn, interpreter, placed):
+    package = str(interpreter.package())
+    ended = placed(BY_PROGRAM, "--exact", "--lines", PYTHONPATH=package).expect()
+    assert ended.text == "True True\n"
+    report = cairn.report(cairn.folder / "x.cairn")
+    assert calls_of(report, "f") == 10
+    assert {row["hits"] for row in report["lines"] if row["function"] == "f"} == {10}
+
+
+def test_without_a_recording_nothing_happens(interpreter, folder):
+    if not interpreter.has_engine() or interpreter.chroot:
+        pytest.skip(f"no module was built for {interpreter.label}, or it is in a root of its own")
+    (folder / "program.py").write_text(BY_PROGRAM)
+    environment = harness.Cairn(folder).environment(PYTHONPATH=str(interpreter.package()))
+    ended = harness.execute([interpreter.executable, folder / "program.py"], env=environment)
+    assert ended.expect().text == "False False\n"
+
+
+def test_which_signal(cairn):
+    for word in ("KILL", "9", "19", "0", "65", "USR3", "", "SIG"):
+        ended = cairn("run", "--exact", "--toggle-signal", word, "program.py")
+        assert ended.status == harness.USAGE and "--toggle-signal" in ended.talk, word
+    assert signal.SIGUSR2.value == 12
