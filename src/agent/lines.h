@@ -50,8 +50,8 @@ struct cairn_lines_counter {
 
 struct cairn_units { /* how often each unit of a code object's bytecode was executed */
     uint32_t count;
-    const uint8_t *leads;            /* of each unit: 1, it is counted; 0, through those before it */
-    uint64_t *hits, *raises;         /* NULL: there is no place to count them any more */
+    const uint8_t *leads;    /* of each unit: 1, it is counted; 0, through those before it */
+    uint64_t *hits, *raises; /* NULL: there is no place to count them any more */
     struct cairn_lines_block *block; /* in the spool, with the two */
 };
 
@@ -75,7 +75,7 @@ struct cairn_lines_hub {
     struct cairn_pool blocks;  /* in the spool */
     struct cairn_budget spool_budget;
     bool knows_calls, counts_units; /* units: while it is so */
-    unsigned forks; /* that lay behind the process when it was last looked at */
+    unsigned forks;                 /* that lay behind the process when it was last looked at */
 };
 
 void cairn_lines_init(struct cairn_lines_hub *hub, size_t max_bytes);

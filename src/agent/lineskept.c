@@ -65,9 +65,9 @@ static struct cairn_lines_block *block_under(struct cairn_lines_hub *hub,
     head->listing_bytes = (uint32_t)listing.size_bytes;
     block = block_new(hub, head);
     if (block != NULL)
-        (void)put_text(put_text(put_text(put_text(block->text, words->name), words->qualname),
-                                words->file),
-                       listing);
+        (void)put_text(
+            put_text(put_text(put_text(block->text, words->name), words->qualname), words->file),
+            listing);
     return block;
 }
 
@@ -133,8 +133,7 @@ void cairn_lines_list_again(struct cairn_lines_hub *hub, const void *key,
     block = block_under(hub, &head, words, listing);
     if (block == NULL)
         return;
-    memcpy(cairn_lines_hits(block), cairn_lines_hits(old),
-           2 * old->unit_count * sizeof(uint64_t));
+    memcpy(cairn_lines_hits(block), cairn_lines_hits(old), 2 * old->unit_count * sizeof(uint64_t));
     use_block(code->units, block);
     old->unit_count = 0; /* nothing is in it any more */
 }

@@ -101,10 +101,9 @@ static int put_code(struct put *put, const struct cairn_lines_block *block, uint
 
 static int put_units(struct put *put, const struct cairn_lines_block *block)
 {
-    const struct cairn_span listing = {
-        (const uint8_t *)block->text + block->name_bytes + block->qualname_bytes +
-            block->file_bytes,
-        block->listing_bytes};
+    const struct cairn_span listing = {(const uint8_t *)block->text + block->name_bytes +
+                                           block->qualname_bytes + block->file_bytes,
+                                       block->listing_bytes};
     uint32_t code;
 
     CAIRN_TRY(put_code(put, block, &code));

@@ -157,11 +157,14 @@ static void join_extended(struct cairn_unitspool *units)
     }
 }
 
-static void count_entry(struct cairn_unitspool *units)
+static void count_entries(struct cairn_unitspool *units)
 {
     struct cairn_instruction *all = units->instructions.items;
     size_t begin = 0;
 
+    for (size_t i = 1; i < units->instructions.count; i++)
+        if (is_called(&all[i - 1], "RESUME"))
+            raise_to(&all[i - 1], all[i].hits);
     while (begin < units->instructions.count && !is_called(&all[begin], "RESUME"))
         begin++;
     for (size_t i = 0; begin < units->instructions.count && i < begin; i++)
@@ -187,7 +190,7 @@ int cairn_unitspool_put(struct cairn_unitspool *units, uint32_t track, uint32_t 
     CAIRN_TRY(read_listing(units, listing, hits, unit_count));
     follow_leaders(units);
     join_extended(units);
-    count_entry(units);
+    count_entries(units);
     for (size_t i = 0; i < units->instructions.count; i++) {
         const struct cairn_instruction *instruction = &units->instructions.items[i];
         uint64_t values[COLS] = {

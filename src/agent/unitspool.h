@@ -2,10 +2,11 @@
  * instruction of a code object, and how often it was executed.
  *
  * Some are counted through others. What does not lead (lines_parts.h) was executed as often as what
- * stands before it, less the exceptions that came of that. What stands in front of an instruction to extend what it is given
- * (EXTENDED_ARG) is executed as often as that, whichever of them the interpreter told; and what
- * stands in front of the first RESUME as often as that, for nobody is told of it (of a generator
- * that means: for each body that began).
+ * stands before it, less the exceptions that came of that. What stands in front of an instruction
+ * to extend what it is given (EXTENDED_ARG) is executed as often as that, whichever of them the
+ * interpreter told; and what stands in front of the first RESUME as often as that, for nobody is
+ * told of it (of a generator that means: for each body that began); a RESUME as often as what
+ * stands behind it.
  *
  * Owner: the caller has it, zeroed but for `writer` and `err`, and releases it.
  */
@@ -29,8 +30,9 @@ struct cairn_unitspool {
     CAIRN_VEC(struct cairn_instruction) instructions; /* of the code at hand */
 };
 
-/* `hits`: of `unit_count` units, and behind them what they raised. What the listing says may be anything: lines of it that cannot be
- * are passed over. Adds what was executed to *instructions. 0, -CAIRN_ENOMEM, -CAIRN_EIO. */
+/* `hits`: of `unit_count` units, and behind them what they raised. What the listing says may be
+ * anything: lines of it that cannot be are passed over. Adds what was executed to *instructions. 0,
+ * -CAIRN_ENOMEM, -CAIRN_EIO. */
 int cairn_unitspool_put(struct cairn_unitspool *units, uint32_t track, uint32_t code,
                         struct cairn_span listing, const uint64_t *hits, uint32_t unit_count,
                         uint64_t *instructions);

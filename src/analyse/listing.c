@@ -8,7 +8,8 @@
 #include "handle.h"
 
 #define MOST_ITEMS ((size_t)1 << 28)
-#define MOST_NAMED 2 /* functions in a message */
+#define PROGRAM "__main__:" /* which file that was is not recorded */
+#define MOST_NAMED 2        /* functions in a message */
 
 struct found { /* functions, while they are looked for */
     const struct cairn_function *functions;
@@ -62,7 +63,8 @@ static bool is_meant(const struct found *found, uint32_t index)
     if (end != colon + 1 && *end == '\0')
         return ends_path(function->file, name, (size_t)(colon - name)) &&
                has_line(found, index, line);
-    return is_text(function->module, name, (size_t)(colon - name)) &&
+    return (is_text(function->module, name, (size_t)(colon - name)) ||
+            strncmp(name, PROGRAM, strlen(PROGRAM)) == 0) &&
            is_text(function->qualname, colon + 1, strlen(colon + 1));
 }
 
@@ -90,7 +92,8 @@ static void add_names(const struct found *found, const bool *which, struct cairn
 static int refuse(const struct found *found, const bool *meant, size_t count, struct cairn_err *err)
 {
     if (found->opcode_count == 0) {
-        cairn_err_set(err, -CAIRN_EUSAGE, 0, "dis", "no instructions were counted in this recording");
+        cairn_err_set(err, -CAIRN_EUSAGE, 0, "dis",
+                      "no instructions were counted in this recording");
         cairn_err_add(err, "`cairn count --opcodes --in %.100s SCRIPT.py` counts them.",
                       found->name);
     } else if (count == 0) {

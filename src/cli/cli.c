@@ -15,8 +15,8 @@
 #define HELP_MAX_BYTES (1 << 18)
 #define CONFIGURED                                                                                 \
     (CAIRN_FOR_RUN | CAIRN_FOR_TRACE | CAIRN_FOR_LINES | CAIRN_FOR_COUNT | CAIRN_FOR_ATTACH |      \
-     CAIRN_FOR_DUMP | CAIRN_FOR_DIS | CAIRN_FOR_REPORT | CAIRN_FOR_HTML | CAIRN_FOR_VIEW | CAIRN_FOR_QUERY |       \
-     CAIRN_FOR_EXPORT | CAIRN_FOR_PSTATS | CAIRN_FOR_TOOL)
+     CAIRN_FOR_DUMP | CAIRN_FOR_DIS | CAIRN_FOR_REPORT | CAIRN_FOR_HTML | CAIRN_FOR_VIEW |         \
+     CAIRN_FOR_QUERY | CAIRN_FOR_EXPORT | CAIRN_FOR_PSTATS | CAIRN_FOR_TOOL)
 
 static int show_help(const struct cairn_command *command)
 {

@@ -63,11 +63,12 @@ const struct cairn_command cairn_commands[] = {
      .brief = "a function's bytecode, and how often each of it ran",
      .min_words = 1,
      .max_words = SIZE_MAX,
-     .detail = "Lists the instructions of a function as Python's `dis` does, each with how often it "
-               "was executed, exactly, in a recording of `cairn count --opcodes`; where samples "
-               "met the function, with the share that met it there. FUNCTION is a name, a "
-               "qualified name, MODULE:QUALNAME or FILE:LINE. Without FILE it is the newest "
-               "recording of the current folder.",
+     .detail =
+         "Lists the instructions of a function as Python's `dis` does, each with how often it "
+         "was executed, exactly, in a recording of `cairn count --opcodes`; where samples "
+         "met the function, with the share that met it there. FUNCTION is a name, a "
+         "qualified name, MODULE:QUALNAME or FILE:LINE. Without FILE it is the newest "
+         "recording of the current folder.",
      .example = "cairn count --opcodes script.py\ncairn dis main"},
     {.name = "attach",
      .bit = CAIRN_FOR_ATTACH,

@@ -96,7 +96,8 @@ static int write_wanted(struct cairn_counting *counting, const struct cairn_sett
             fprintf(file, "in %s\n", settings->counted.items[i]);
         for (size_t i = 0; i < settings->called.count; i++)
             fprintf(file, "calls in %s\n%s%s\n", settings->called.items[i],
-                    settings->opcodes ? "in " : "", settings->opcodes ? settings->called.items[i] : "");
+                    settings->opcodes ? "in " : "",
+                    settings->opcodes ? settings->called.items[i] : "");
         written = !ferror(file);
         written = fclose(file) == 0 && written;
     }

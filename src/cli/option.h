@@ -100,7 +100,7 @@ struct cairn_settings { /* plain values; what they mean is for the commands */
     uint64_t normalize, base, tolerance; /* enum cairn_diff_scale; 1: after; percent */
     bool source, redact, no_open;
     bool exact, opcodes;
-    uint64_t toggle_signal; /* 0: none */
+    uint64_t toggle_signal;      /* 0: none */
     struct cairn_places counted; /* whose lines are, or instructions */
     struct cairn_places called;  /* whose calls are; none: all */
     uint64_t each_ns;            /* 0: not given */

@@ -180,9 +180,10 @@ const struct cairn_option cairn_options[] = {
      .range = "a name like USR2, or a number",
      .offset = FIELD(toggle_signal),
      .brief = "count only between two of this signal: USR2",
-     .detail = "The program begins uncounted; a process that gets the signal begins to count calls, "
-               "lines and instructions, and with the next one ends that. Samples go on all the "
-               "while. What the program itself sets for the signal goes first."},
+     .detail =
+         "The program begins uncounted; a process that gets the signal begins to count calls, "
+         "lines and instructions, and with the next one ends that. Samples go on all the "
+         "while. What the program itself sets for the signal goes first."},
     {.name = "output",
      .letter = 'o',
      .kind = CAIRN_VALUE_FILE,
@@ -340,8 +341,8 @@ const struct cairn_option cairn_options[] = {
     {.name = "json",
      .kind = CAIRN_VALUE_FLAG,
      .group = CAIRN_GROUP_SHOW,
-     .commands = CAIRN_FOR_REPORT | CAIRN_FOR_DUMP | CAIRN_FOR_DOCTOR | CAIRN_FOR_DIFF |
-                 CAIRN_FOR_DIS,
+     .commands =
+         CAIRN_FOR_REPORT | CAIRN_FOR_DUMP | CAIRN_FOR_DOCTOR | CAIRN_FOR_DIFF | CAIRN_FOR_DIS,
      .offset = FIELD(json),
      .brief = "one JSON object instead of text",
      .detail = "docs/json.md names every key."},

@@ -40,7 +40,8 @@ static void put_title(struct cairn_page *page, const struct cairn_function *func
     cairn_page_end(page);
     cairn_page_printf(page, "%" PRIu64 " instructions were executed in it", listing->hits);
     if (listing->sampled.ticks > 0) {
-        cairn_page_printf(page, ", %" PRIu64 " samples met it itself", listing->sampled.ticks);
+        cairn_page_printf(page, ", %" PRIu64 " sample%s met it itself", listing->sampled.ticks,
+                          listing->sampled.ticks == 1 ? "" : "s");
     }
     cairn_page_end(page);
     cairn_page_printf(page, "%s  line%*s  offset", listing->sampled.ticks > 0 ? "% time" : "",
@@ -54,8 +55,8 @@ static void put_item(struct cairn_page *page, const struct cairn_listing *listin
     const struct cairn_counted_opcode *opcode = &item->opcode;
 
     if (listing->sampled.ticks > 0 && item->sampled.ticks > 0)
-        cairn_page_printf(page, "%6.1f", 100.0 * (double)item->sampled.ticks /
-                                             (double)listing->sampled.ticks);
+        cairn_page_printf(page, "%6.1f",
+                          100.0 * (double)item->sampled.ticks / (double)listing->sampled.ticks);
     else if (listing->sampled.ticks > 0)
         cairn_page_str(page, "      ");
     if (opcode->line > 0 && opcode->line != line_before)
@@ -66,8 +67,8 @@ static void put_item(struct cairn_page *page, const struct cairn_listing *listin
         cairn_page_style(page, CAIRN_STYLE_FAINT);
     cairn_page_printf(page, "%*" PRIu64 " %s %5" PRIu32 "  ", COUNTED_COLUMNS, opcode->hits,
                       opcode->target ? ">>" : "  ", opcode->offset);
-    cairn_page_fit(page, opcode->text,
-                   page->width > page->column ? page->width - page->column : 0, CAIRN_CUT_END);
+    cairn_page_fit(page, opcode->text, page->width > page->column ? page->width - page->column : 0,
+                   CAIRN_CUT_END);
     if (opcode->form.size_bytes > 0) {
         cairn_page_str(page, "  ");
         cairn_page_fit(page, opcode->form,

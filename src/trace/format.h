@@ -91,9 +91,9 @@ enum cairn_row_kind {
     CAIRN_ROW_TREE = 2,   /* node of an exact calling-context tree: track stack calls self_ns … */
     CAIRN_ROW_LINE = 3,
     CAIRN_ROW_OPCODE = 4, /* track code offset line target string hits: an instruction */
-    CAIRN_ROW_EVENT = 5, /* timeline: track time dur stack */
-    CAIRN_ROW_ALLOC = 6, /* track time stack address bytes */
-    CAIRN_ROW_GPU = 7,   /* track time dur stack correlation */
+    CAIRN_ROW_EVENT = 5,  /* timeline: track time dur stack */
+    CAIRN_ROW_ALLOC = 6,  /* track time stack address bytes */
+    CAIRN_ROW_GPU = 7,    /* track time dur stack correlation */
     CAIRN_ROW_BENCH = 8,
     CAIRN_ROW_MARK = 9,  /* track time dur stack(label) */
     CAIRN_ROW_TASK = 10, /* track time dur stack tasks state: so many tasks on one stack */

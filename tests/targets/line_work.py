@@ -3,7 +3,7 @@
     line_work.py trace|opcodes|plain|threads|fork|exit|kill|times
 
 trace: the work under sys.settrace; prints {line: hits} of this file's functions below `work`.
-opcodes: the same of instructions, {function: {offset: executed}}, and {function: [[offset, name]]}.
+opcodes: the same of instructions, by sys.monitoring where there is that, {function: {offset: executed}}, and {function: [[offset, name]]}.
 plain: the same work. threads, fork: in three threads, and in a child as well. exit, kill: ends by
 os._exit, by SIGKILL. times: prints where what took long stands.
 """
@@ -86,7 +86,28 @@ def traced_opcodes():
     import dis
 
     hits = {function.__code__: {} for function in INSIDE}
+    if sys.version_info >= (3, 12):  # where f_trace_opcodes misses what had begun, or all
+        monitored_opcodes(hits)
+    else:
+        with_f_trace_opcodes(hits)
+    names = {code.co_name: [[i.offset, i.opname] for i in dis.get_instructions(code)] for code in hits}
+    print(json.dumps([{code.co_name: counts for code, counts in hits.items()}, names]))
 
+
+def monitored_opcodes(hits):
+    def executed(code, offset):
+        hits[code][offset] = hits[code].get(offset, 0) + 1
+
+    monitoring, tool = sys.monitoring, sys.monitoring.PROFILER_ID
+    monitoring.use_tool_id(tool, "reference")
+    monitoring.register_callback(tool, monitoring.events.INSTRUCTION, executed)
+    for code in hits:
+        monitoring.set_local_events(tool, code, monitoring.events.INSTRUCTION)
+    work()
+    monitoring.free_tool_id(tool)
+
+
+def with_f_trace_opcodes(hits):
     def local(frame, event, arg):
         if event == "opcode":
             counts = hits[frame.f_code]
@@ -102,8 +123,6 @@ def traced_opcodes():
     sys.settrace(begins)
     work()
     sys.settrace(None)
-    names = {code.co_name: [[i.offset, i.opname] for i in dis.get_instructions(code)] for code in hits}
-    print(json.dumps([{code.co_name: counts for code, counts in hits.items()}, names]))
 
 
 def traced():

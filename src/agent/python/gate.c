@@ -1,5 +1,5 @@
-/* gate.c: which code's calls are counted, where somebody named some. Each code object is judged when
- * it is met first, and bears the answer from then on, which goes with it.
+/* gate.c: which code's calls are counted, where somebody named some. Each code object is judged
+ * when it is met first, and bears the answer from then on, which goes with it.
  */
 #include "profiler.h"
 

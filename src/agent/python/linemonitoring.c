@@ -157,7 +157,9 @@ static int hook_all(struct cairn_line_source *source)
         return -1;
     for (size_t i = 0; i < HOOKS - (source->listing == NULL) && code == 0; i++)
         code = cairn_tool_hook(source->tool, &hooks[i], source, nothing,
-                               i < UNITS ? &units : i < LOCAL ? &local : &global);
+                               i < UNITS   ? &units
+                               : i < LOCAL ? &local
+                                           : &global);
     if (code == 0)
         code = cairn_tool_set(source->tool, global);
     line_bits = local;

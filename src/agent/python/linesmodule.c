@@ -241,8 +241,8 @@ static PyObject *lines_lost(PyObject *self, PyObject *unused)
 
 /* --- into a recording --- */
 
-static int begin_recording(struct lines *lines, PyObject *folder, PyObject *words,
-                           bool wants_lines, PyObject *listing, bool on)
+static int begin_recording(struct lines *lines, PyObject *folder, PyObject *words, bool wants_lines,
+                           PyObject *listing, bool on)
 {
     struct cairn_line_source *source = lines->source;
     PyObject *path;
@@ -330,8 +330,8 @@ static uint32_t units_in(PyObject *code)
 #endif
 }
 
-/* (listing, leads) of the code: bytes and bytes, one for each unit. What is called for it is not the
- * program's: no profiler or debugger hears of it. */
+/* (listing, leads) of the code: bytes and bytes, one for each unit. What is called for it is not
+ * the program's: no profiler or debugger hears of it. */
 static PyObject *list_quietly(PyObject *listing, PyObject *code, PyObject *is_over)
 {
     PyThreadState *thread = PyThreadState_Get();
@@ -346,10 +346,10 @@ static PyObject *list_quietly(PyObject *listing, PyObject *code, PyObject *is_ov
     listed = PyObject_CallFunctionObjArgs(listing, code, is_over, NULL);
     thread->tracing--;
 #endif
-    if (listed == NULL || (PyTuple_Check(listed) && PyTuple_GET_SIZE(listed) == 2 &&
-                           PyBytes_Check(PyTuple_GET_ITEM(listed, 0)) &&
-                           PyBytes_Check(PyTuple_GET_ITEM(listed, 1)) &&
-                           PyBytes_GET_SIZE(PyTuple_GET_ITEM(listed, 1)) == units_in(code)))
+    if (listed == NULL ||
+        (PyTuple_Check(listed) && PyTuple_GET_SIZE(listed) == 2 &&
+         PyBytes_Check(PyTuple_GET_ITEM(listed, 0)) && PyBytes_Check(PyTuple_GET_ITEM(listed, 1)) &&
+         PyBytes_GET_SIZE(PyTuple_GET_ITEM(listed, 1)) == units_in(code)))
         return listed;
     Py_DECREF(listed);
     PyErr_SetString(PyExc_TypeError, "that is no listing");
@@ -545,7 +545,8 @@ static PyMethodDef lines_methods[] = {
      "get() -> [(code, [(line, hits, time, slept)])]\n\nTimes in units of unit() seconds."},
     {"unit", lines_unit, METH_NOARGS, "unit() -> float\n\nSeconds in a unit of time."},
     {"record", lines_record, METH_VARARGS,
-     "record(folder, words, lines=True, listing=None, on=True)\n\nCount what the words mean into a file in "
+     "record(folder, words, lines=True, listing=None, on=True)\n\nCount what the words mean into a "
+     "file in "
      "`folder`, for good: lines, and with listing(code, is_over) -> (bytes, bytes) instructions."},
     {"choose", lines_choose, METH_O,
      "choose(function) -> function\n\nCount it as well: a decorator."},

@@ -91,7 +91,8 @@ static PyObject *count(PyObject *module, PyObject *on)
 
 PyMethodDef cairn_toggle_methods[] = {
     {"toggle", toggle, METH_VARARGS,
-     "toggle(signal, [on, thing ...])\n\nHave the signal (0: none) enable() and disable() the things "
+     "toggle(signal, [on, thing ...])\n\nHave the signal (0: none) enable() and disable() the "
+     "things "
      "in turn; whether they are `on` now."},
     {"count", count, METH_O,
      "count(on) -> bool\n\nCount, or do not, in this process; whether there is a recording."},
