@@ -1,11 +1,15 @@
 """`cairn dis`: how often each instruction ran is what a tracer in Python counts, on every version."""
 import json
 import re
+import sys
 from pathlib import Path
 
 import pytest
 
 import harness
+
+sys.path.append(str(harness.ROOT / "tests" / "compat"))
+import second_reader  # noqa: E402
 
 NAMES = ["loops", "recursion", "counting", "fails", "method", "work"]
 
@@ -50,6 +54,25 @@ def test_counts_are_those_of_a_tracer(counted, interpreter, what, times, status)
     hits, names = reference(interpreter)
     for name in NAMES:
         alike(interpreter, ask(name), hits[name], names[name], times)
+
+
+def test_however_control_goes(cairn, interpreter, counts_place):
+    """Exceptions in the middle, generators thrown into, coroutines cancelled: what is derived from
+    others is what a tracer counts one by one."""
+    file, _ = cairn.record(interpreter, "opcode_zoo.py", "plain", options=["--opcodes"], env=counts_place)
+    ended = harness.execute(interpreter.command("opcode_zoo.py", "reference")).expect()
+    counts = {}
+    for row in second_reader.read(file)[0]:
+        found = re.match(r"4 .* code=\S*opcode_zoo\.py:.*:(\d+) offset=(\d+) .* hits=(\d+)$", row)
+        if found:
+            line, offset, hits = found.groups()
+            counts.setdefault(line, {}).setdefault(offset, []).append(int(hits))
+    told = 0
+    for line, hits in ended.last_json().items():
+        ours = {offset: sum(counts[line][offset]) for offset in hits}
+        assert ours == hits, line
+        told += len(hits)
+    assert told > 500
 
 
 def test_beside_lines_and_calls(cairn, interpreter, counted):

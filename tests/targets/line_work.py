@@ -86,15 +86,20 @@ def traced_opcodes():
     import dis
 
     hits = {function.__code__: {} for function in INSIDE}
-    if sys.version_info >= (3, 12):  # where f_trace_opcodes misses what had begun, or all
-        monitored_opcodes(hits)
-    else:
-        with_f_trace_opcodes(hits)
+    count_opcodes(hits, work)
     names = {code.co_name: [[i.offset, i.opname] for i in dis.get_instructions(code)] for code in hits}
     print(json.dumps([{code.co_name: counts for code, counts in hits.items()}, names]))
 
 
-def monitored_opcodes(hits):
+def count_opcodes(hits, work):
+    """Runs the work, and fills {code: {offset: executed}} of those codes."""
+    if sys.version_info >= (3, 12):  # where f_trace_opcodes misses what had begun, or all
+        monitored_opcodes(hits, work)
+    else:
+        with_f_trace_opcodes(hits, work)
+
+
+def monitored_opcodes(hits, work):
     def executed(code, offset):
         hits[code][offset] = hits[code].get(offset, 0) + 1
 
@@ -107,7 +112,7 @@ def monitored_opcodes(hits):
     monitoring.free_tool_id(tool)
 
 
-def with_f_trace_opcodes(hits):
+def with_f_trace_opcodes(hits, work):
     def local(frame, event, arg):
         if event == "opcode":
             counts = hits[frame.f_code]

@@ -62,6 +62,25 @@ static PyObject *on_instruction(PyObject *self, PyObject *const *args, size_t na
     Py_RETURN_NONE;
 }
 
+/* The unit at which the exception leaves its frame. That of the event is the one before a call,
+ * when it comes from there; the traceback knows, whose latest entry is this frame's. */
+static uint32_t raised_at(PyObject *const *args)
+{
+    PyObject *trace = PyException_GetTraceback(args[2]);
+    uint32_t unit = unit_of(args[1]);
+
+    if (trace != NULL && PyTraceBack_Check(trace)) {
+        const PyTracebackObject *entry = (PyTracebackObject *)trace;
+        PyCodeObject *code = PyFrame_GetCode(entry->tb_frame);
+
+        if ((PyObject *)code == args[0] && entry->tb_lasti >= 0)
+            unit = (uint32_t)entry->tb_lasti / sizeof(_Py_CODEUNIT);
+        Py_DECREF(code);
+    }
+    Py_XDECREF(trace);
+    return unit;
+}
+
 /* Told of each frame that the exception goes through. */
 static PyObject *on_raise(PyObject *self, PyObject *const *args, size_t nargs, PyObject *names)
 {
@@ -70,7 +89,7 @@ static PyObject *on_raise(PyObject *self, PyObject *const *args, size_t nargs, P
 
     (void)nargs, (void)names;
     if (code != NULL && code->units != NULL)
-        cairn_lines_raise(hub, code, unit_of(args[1]));
+        cairn_lines_raise(hub, code, raised_at(args));
     Py_RETURN_NONE;
 }
 
