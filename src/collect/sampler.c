@@ -143,8 +143,9 @@ static int write_process(struct cairn_sampler *sampler, struct cairn_subject *su
 static void add_python(struct cairn_sampler *sampler, struct cairn_subject *subject,
                        uint64_t now_ns)
 {
-    keep_code(sampler, cairn_tracks_add_python(sampler->writer, subject,
-                                               sampler->stats.pythons++ == 0, now_ns));
+    sampler->stats.pythons++;
+    keep_code(sampler,
+              cairn_tracks_add_python(sampler->writer, &sampler->pythons, subject, now_ns));
 }
 
 int cairn_sampler_add(struct cairn_sampler *sampler, pid_t pid, bool from_birth, uint64_t now_ns)

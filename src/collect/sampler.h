@@ -13,6 +13,7 @@
 #include "pyfiles.h"
 #include "subject.h"
 #include "tasks.h"
+#include "tracks.h"
 #include "writer.h"
 
 struct cairn_sampler_stats { /* since the start */
@@ -31,6 +32,7 @@ struct cairn_sampler {
     CAIRN_VEC(struct cairn_subject *) subjects;
     struct cairn_pyfiles files;
     struct cairn_sampler_stats stats;
+    struct cairn_pythons pythons; /* that the recording tells of */
     struct cairn_err unsupported; /* code 0, or the first Python that could not be read */
     uint32_t boot_id;             /* string id */
     struct cairn_tasks_labels labels;

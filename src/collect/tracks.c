@@ -76,19 +76,30 @@ int cairn_tracks_rename_workers(struct cairn_writer *writer, struct cairn_subjec
     return 0;
 }
 
-int cairn_tracks_add_python(struct cairn_writer *writer, struct cairn_subject *subject, bool first,
-                            uint64_t now_ns)
+static bool tells_already(const struct cairn_pythons *pythons, const char *text)
 {
-    char text[64], key[64] = "target.python";
-    int length = snprintf(text, sizeof(text), "%s (%s)", cairn_pyread_version(subject->py),
-                          cairn_pyread_layout(subject->py));
+    for (size_t i = 0; i < pythons->count; i++)
+        if (strcmp(pythons->texts[i], text) == 0)
+            return true;
+    return pythons->count == CAIRN_PYTHONS_MAX;
+}
 
-    if (!first)
-        snprintf(key, sizeof(key), "target.python.%d", (int)subject->pid);
+int cairn_tracks_add_python(struct cairn_writer *writer, struct cairn_pythons *pythons,
+                            struct cairn_subject *subject, uint64_t now_ns)
+{
+    char text[CAIRN_PYTHON_BYTES], key[CAIRN_PYTHON_BYTES] = "target.python";
+
+    snprintf(text, sizeof(text), "%s (%s)", cairn_pyread_version(subject->py),
+             cairn_pyread_layout(subject->py));
     cairn_tracks_expect_names(subject, now_ns);
     subject->names_at_ns = now_ns; /* threads of a process that runs have theirs */
+    if (tells_already(pythons, text))
+        return 0;
+    if (pythons->count > 0)
+        snprintf(key, sizeof(key), "target.python.%d", (int)subject->pid);
+    memcpy(pythons->texts[pythons->count++], text, sizeof(text));
     return cairn_writer_env(writer, key,
-                            (struct cairn_span){(const uint8_t *)text, (size_t)length});
+                            (struct cairn_span){(const uint8_t *)text, strlen(text)});
 }
 
 void cairn_tracks_expect_names(struct cairn_subject *subject, uint64_t now_ns)

@@ -19,9 +19,18 @@ int cairn_tracks_add_workers(struct cairn_writer *writer, struct cairn_subject *
 /* After an exec: the names of before do not hold. */
 int cairn_tracks_rename_workers(struct cairn_writer *writer, struct cairn_subject *subject);
 
-/* A runtime was found: says which in the recording. `first`: it is what the recording is about. */
-int cairn_tracks_add_python(struct cairn_writer *writer, struct cairn_subject *subject, bool first,
-                            uint64_t now_ns);
+#define CAIRN_PYTHONS_MAX 16
+#define CAIRN_PYTHON_BYTES 64
+
+struct cairn_pythons { /* that the recording tells of, each once: processes may come without end */
+    char texts[CAIRN_PYTHONS_MAX][CAIRN_PYTHON_BYTES]; /* "3.9.2 (table)" */
+    size_t count;
+};
+
+/* A runtime was found: says which in the recording, if there was none like it. The first one is what
+ * the recording is about. */
+int cairn_tracks_add_python(struct cairn_writer *writer, struct cairn_pythons *pythons,
+                            struct cairn_subject *subject, uint64_t now_ns);
 
 /* Threads are new: they will have names soon. */
 void cairn_tracks_expect_names(struct cairn_subject *subject, uint64_t now_ns);

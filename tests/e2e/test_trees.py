@@ -1,6 +1,7 @@
 """Trees of processes: each has a role, none is averaged with another, none is missed."""
 import importlib.util
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -198,3 +199,21 @@ def test_two_hundred_children_cost_little(cairn, python):
     assert role["wall"]["max_s"] < max(facts["lived_s"]) + 0.1 + missed_s
     # 200 idle processes: what is paid is their discovery. Half a core it was, before.
     assert report["quality"]["own_cpu_s"] < 0.35 * report["recording"]["wall_s"]
+
+
+def test_processes_without_end_are_told_of_once(cairn, python, interpreters, folder):
+    """What is the same of every child does not make each file of a recording longer."""
+    other = next((i for i in interpreters if i.version[:2] != python.version[:2] and not i.chroot), python)
+    (folder / "program.py").write_text(
+        "import os, subprocess, sys, time\n"
+        "for _ in range(12):\n"
+        "    if os.fork() == 0:\n        time.sleep(0.06)\n        os._exit(0)\n"
+        "    os.wait()\n"
+        f"subprocess.run([{other.executable!r}, '-c', 'import time; time.sleep(0.3)'])\n")
+    cairn("run", "--report", "none", "-o", "x.cairn", "--", python.executable, "program.py").expect()
+    told = cairn.report(folder / "x.cairn")["recording"]["environment"]
+    pythons = {key: value for key, value in told.items() if re.match(r"target\.python(\.\d+)?$", key)}
+    assert pythons["target.python"].startswith(".".join(map(str, python.version)))
+    assert len(pythons) == len(set(pythons.values())), pythons
+    if other is not python:
+        assert any(text.startswith(".".join(map(str, other.version))) for text in pythons.values()), pythons
