@@ -54,7 +54,13 @@ static void put_counted(struct cairn_report *report)
         put_count(&report->page, cairn_model_counter(model, "events_lost"), "lost");
     }
     if (cairn_model_counter(model, "lines_processes") > 0) {
-        put_count(&report->page, cairn_model_counter(model, "lines_events"), "lines counted");
+        uint64_t lines = cairn_model_counter(model, "lines_events");
+        uint64_t instructions = cairn_model_counter(model, "instructions");
+
+        if (lines > 0 || instructions == 0)
+            put_count(&report->page, lines, "lines counted");
+        if (instructions > 0)
+            put_count(&report->page, instructions, "instructions counted");
         put_count(&report->page, cairn_model_counter(model, "lines_lost"), "lost");
     }
 }
@@ -241,6 +247,9 @@ void cairn_report_next(struct cairn_report *report)
         put_command(report, "cairn report --by line", nothing);
     else
         put_command(report, "cairn report", nothing);
+    if (report->top && report->top->qualname.data[0] != '<' &&
+        cairn_model_counter(report->tally->model, "instructions") > 0)
+        put_command(report, "cairn dis", report->top->qualname);
     put_command(report, "cairn export -f flamegraph -o flame.svg", nothing);
     cairn_page_end(&report->page);
 }
