@@ -236,6 +236,20 @@ static void put_command(struct cairn_report *report, const char *command, struct
     cairn_page_drop(&report->page, &text);
 }
 
+/* Whether those of the function on top were counted. */
+static bool has_instructions(const struct cairn_report *report)
+{
+    const struct cairn_counted_opcode *opcodes;
+    const struct cairn_function *functions;
+    size_t count = cairn_model_counted_opcodes(report->tally->model, &opcodes);
+
+    cairn_model_functions(report->tally->model, &functions);
+    for (size_t i = 0; i < count; i++)
+        if (&functions[opcodes[i].function] == report->top)
+            return true;
+    return false;
+}
+
 void cairn_report_next(struct cairn_report *report)
 {
     const struct cairn_span nothing = {NULL, 0};
@@ -247,8 +261,7 @@ void cairn_report_next(struct cairn_report *report)
         put_command(report, "cairn report --by line", nothing);
     else
         put_command(report, "cairn report", nothing);
-    if (report->top && report->top->qualname.data[0] != '<' &&
-        cairn_model_counter(report->tally->model, "instructions") > 0)
+    if (has_instructions(report))
         put_command(report, "cairn dis", report->top->qualname);
     put_command(report, "cairn export -f flamegraph -o flame.svg", nothing);
     cairn_page_end(&report->page);
