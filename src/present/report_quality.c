@@ -240,12 +240,10 @@ static void put_command(struct cairn_report *report, const char *command, struct
 static bool has_instructions(const struct cairn_report *report)
 {
     const struct cairn_counted_opcode *opcodes;
-    const struct cairn_function *functions;
     size_t count = cairn_model_counted_opcodes(report->tally->model, &opcodes);
 
-    cairn_model_functions(report->tally->model, &functions);
-    for (size_t i = 0; i < count; i++)
-        if (&functions[opcodes[i].function] == report->top)
+    for (size_t i = 0; report->top && i < count; i++)
+        if (opcodes[i].function == report->top->function)
             return true;
     return false;
 }
