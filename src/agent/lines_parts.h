@@ -11,8 +11,9 @@
  * often they were executed, and how often an exception came of them.
  *
  * The listing has a line for each instruction, in their order: the unit; the source line, 0: none;
- * whether something jumps there, 0 or 1; whether it leads, 0 or 1; the form in which it is run, if
- * that is another and known; each with a tab behind it. Then its name, and behind a blank what it
+ * whether something jumps there, 0 or 1; whether it leads, 0 or 1; how many values are on the stack
+ * behind it, and one more, 0: not known; the form in which it is run, if that is another and known;
+ * each with a tab behind it. Then its name, and behind a blank what it
  * is given. What does not lead is executed whenever what stands before it was, and raised nothing.
  */
 struct cairn_lines_block {

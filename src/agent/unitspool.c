@@ -11,6 +11,7 @@ enum column {
     COL_OFFSET,
     COL_LINE,
     COL_TARGET,
+    COL_DEPTH,
     COL_STRING,
     COL_ON,
     COL_HITS,
@@ -23,6 +24,7 @@ static const struct cairn_column_def columns[COLS] = {
     [COL_OFFSET] = {"offset", "bytes", CAIRN_ENC_DELTA_RLE},
     [COL_LINE] = {"line", "", CAIRN_ENC_DELTA_RLE},
     [COL_TARGET] = {"target", "", CAIRN_ENC_RLE},
+    [COL_DEPTH] = {"depth", "", CAIRN_ENC_UVARINT},
     [COL_STRING] = {"string", "id", CAIRN_ENC_UVARINT},
     [COL_ON] = {"on", "id", CAIRN_ENC_RLE},
     [COL_HITS] = {"hits", "count", CAIRN_ENC_RLE},
@@ -74,7 +76,8 @@ static bool read_line(struct cairn_span text, struct cairn_instruction *ret_inst
 
     if (!take_number(&text, &ret_instruction->unit) ||
         !take_number(&text, &ret_instruction->line) || !take_number(&text, &target) ||
-        !take_number(&text, &leads) || !take_field(&text, &ret_instruction->form))
+        !take_number(&text, &leads) || !take_number(&text, &ret_instruction->depth) ||
+        !take_field(&text, &ret_instruction->form))
         return false;
     ret_instruction->target = target == 1;
     ret_instruction->leads = leads == 1;
@@ -199,6 +202,7 @@ int cairn_unitspool_put(struct cairn_unitspool *units, uint32_t track, uint32_t 
             [COL_OFFSET] = (uint64_t)instruction->unit * UNIT_BYTES,
             [COL_LINE] = instruction->line,
             [COL_TARGET] = instruction->target,
+            [COL_DEPTH] = instruction->depth,
             [COL_HITS] = instruction->hits,
         };
         uint32_t text, form;

@@ -101,6 +101,7 @@ struct cairn_counted_opcode {
     uint32_t thread;                 /* as of a line */
     uint32_t function, offset, line; /* offset in bytes; line 0: none */
     bool target;                     /* something jumps there */
+    uint32_t depth;                  /* values on the stack behind it, and 1; 0: not known */
     struct cairn_span text;          /* its name, and behind a blank what it is given */
     struct cairn_span form; /* in which it is run, if specialised; empty: not, or not known */
     uint64_t hits;

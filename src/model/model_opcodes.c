@@ -2,7 +2,7 @@
 #include "model_raw.h"
 
 struct columns {
-    const uint64_t *track, *code, *offset, *line, *target, *string, *on, *hits;
+    const uint64_t *track, *code, *offset, *line, *target, *depth, *string, *on, *hits;
 };
 
 static bool is_possible(const struct columns *columns, size_t row)
@@ -34,6 +34,9 @@ static int add(struct cairn_loader *loader, uint32_t writer, const struct column
                 .offset = (uint32_t)columns->offset[row],
                 .line = (uint32_t)columns->line[row],
                 .target = columns->target[row] == 1,
+                .depth = columns->depth == NULL || columns->depth[row] > UINT32_MAX
+                             ? 0
+                             : (uint32_t)columns->depth[row],
                 .hits = columns->hits[row],
             },
     };
@@ -44,7 +47,7 @@ int cairn_model_take_opcodes(struct cairn_loader *loader, uint32_t writer,
                              struct cairn_span section)
 {
     static const char *const wanted[] = {"track",  "code", "offset", "line", "target",
-                                         "string", "on",   "hits",   NULL};
+                                         "depth",  "string", "on",   "hits",   NULL};
     struct cairn_table *table = &loader->table;
     struct columns columns;
 
@@ -56,6 +59,7 @@ int cairn_model_take_opcodes(struct cairn_loader *loader, uint32_t writer,
         .offset = cairn_table_find(table, "offset"),
         .line = cairn_table_find(table, "line"),
         .target = cairn_table_find(table, "target"),
+        .depth = cairn_table_find(table, "depth"),
         .string = cairn_table_find(table, "string"),
         .on = cairn_table_find(table, "on"),
         .hits = cairn_table_find(table, "hits"),

@@ -44,7 +44,7 @@ static void put_title(struct cairn_page *page, const struct cairn_function *func
                           listing->sampled.ticks == 1 ? "" : "s");
     }
     cairn_page_end(page);
-    cairn_page_printf(page, "%s  line%*s  offset", listing->sampled.ticks > 0 ? "% time" : "",
+    cairn_page_printf(page, "%s  line%*s  offset stack", listing->sampled.ticks > 0 ? "% time" : "",
                       COUNTED_COLUMNS, "executed");
     cairn_page_end(page);
 }
@@ -65,8 +65,12 @@ static void put_item(struct cairn_page *page, const struct cairn_listing *listin
         cairn_page_str(page, "      ");
     if (opcode->hits == 0)
         cairn_page_style(page, CAIRN_STYLE_FAINT);
-    cairn_page_printf(page, "%*" PRIu64 " %s %5" PRIu32 "  ", COUNTED_COLUMNS, opcode->hits,
+    cairn_page_printf(page, "%*" PRIu64 " %s %5" PRIu32 " ", COUNTED_COLUMNS, opcode->hits,
                       opcode->target ? ">>" : "  ", opcode->offset);
+    if (opcode->depth > 0)
+        cairn_page_printf(page, "%5" PRIu32 "  ", opcode->depth - 1);
+    else
+        cairn_page_str(page, "  n/a  ");
     cairn_page_fit(page, opcode->text, page->width > page->column ? page->width - page->column : 0,
                    CAIRN_CUT_END);
     if (opcode->form.size_bytes > 0) {
@@ -121,6 +125,10 @@ static void put_json_item(struct cairn_json *json, const struct cairn_tally *tal
     else
         cairn_json_put_null(json, "line");
     cairn_json_put_bool(json, "target", opcode->target);
+    if (opcode->depth > 0)
+        cairn_json_put_u64(json, "stack", opcode->depth - 1);
+    else
+        cairn_json_put_null(json, "stack");
     cairn_json_put_u64(json, "count", opcode->hits);
     if (opcode->form.size_bytes > 0)
         cairn_json_put_text(json, "specialized", opcode->form);

@@ -1,9 +1,9 @@
 """Lines whose hits are known by a tracer in Python, and times that are known.
 
-    line_work.py trace|opcodes|plain|threads|fork|exit|kill|times
+    line_work.py trace|opcodes|stacks|plain|threads|fork|exit|kill|times
 
 trace: the work under sys.settrace; prints {line: hits} of this file's functions below `work`.
-opcodes: the same of instructions, by sys.monitoring where there is that, {function: {offset: executed}}, and {function: [[offset, name]]}.
+stacks: prints how deep their stacks are, at most. opcodes: the same of instructions, by sys.monitoring where there is that, {function: {offset: executed}}, and {function: [[offset, name]]}.
 plain: the same work. threads, fork: in three threads, and in a child as well. exit, kill: ends by
 os._exit, by SIGKILL. times: prints where what took long stands.
 """
@@ -148,6 +148,9 @@ def traced():
 def main(what):
     if what == "trace":
         traced()
+        return
+    if what == "stacks":
+        print(json.dumps({f.__name__: f.__code__.co_stacksize for f in INSIDE}))
         return
     if what == "opcodes":
         traced_opcodes()

@@ -97,14 +97,14 @@ static void leave_spool(char folder[32])
 
 #define UNITS 6
 static const uint8_t leads[UNITS] = {1, 1, 0, 1, 0, 0};
-static const char listing[] = "0\t9\t0\t1\t\tRESUME 0\n"
-                              "1\t9\t0\t1\tFAST\tLOAD_CONST 1 (0)\n"
-                              "2\t10\t0\t0\t\tSTORE_FAST 0 (x)\n"
-                              "3\t10\t1\t1\t\tEXTENDED_ARG 1\n"
-                              "4\t10\t0\t0\t\tJUMP_BACKWARD 300 (to 2)\n"
+static const char listing[] = "0\t9\t0\t1\t1\t\tRESUME 0\n"
+                              "1\t9\t0\t1\t2\tFAST\tLOAD_CONST 1 (0)\n"
+                              "2\t10\t0\t0\t1\t\tSTORE_FAST 0 (x)\n"
+                              "3\t10\t1\t1\t0\t\tEXTENDED_ARG 1\n"
+                              "4\t10\t0\t0\t1\t\tJUMP_BACKWARD 300 (to 2)\n"
                               "no line of a listing\n"
-                              "99\t1\t0\t1\t\tBEYOND_THE_END\n"
-                              "5000000000\t1\t0\t1\t\tNO_NUMBER";
+                              "99\t1\t0\t1\t0\t\tBEYOND_THE_END\n"
+                              "5000000000\t1\t0\t1\t0\t\tNO_NUMBER";
 
 /* Of every four rounds one raises in the second instruction. */
 static void work_on_units(struct cairn_lines_hub *hub, const struct cairn_lines_code *code)
