@@ -443,7 +443,7 @@ static void drop_entries(struct cairn_lines_hub *hub, const struct cairn_lines_c
 
 void cairn_lines_on(struct cairn_lines_counter *counter)
 {
-    if (counter->on)
+    if (counter->on || counter->sums == NULL) /* a child that could not make its file */
         return;
     counter->on = true;
     counter->since = cairn_ticks_now();

@@ -24,7 +24,7 @@ void cairn_lines_lose(struct cairn_lines_hub *hub)
 }
 
 /* A block in the spool with this head, whose numbers are 0 and whose texts are to be filled in, and
- * which is found from the root. NULL: no room, and so something is lost. */
+ * which is found from the root. NULL: no room. */
 static struct cairn_lines_block *block_new(struct cairn_lines_hub *hub,
                                            const struct cairn_lines_block *head)
 {
@@ -35,10 +35,8 @@ static struct cairn_lines_block *block_new(struct cairn_lines_hub *hub,
         block = size_bytes > CAIRN_POOL_MOST_BYTES
                     ? cairn_budget_map(&hub->spool_budget, size_bytes)
                     : cairn_pool_alloc(&hub->blocks, &hub->spool_budget, size_bytes);
-    if (block == NULL) {
-        cairn_lines_lose(hub);
+    if (block == NULL)
         return NULL;
-    }
     *block = *head;
     block->next = hub->spool->head->root;
     hub->spool->head->root = block;
@@ -81,8 +79,10 @@ int cairn_lines_keep(struct cairn_lines_hub *hub, struct cairn_lines_counter *co
 
     cairn_lines_look_for_fork(hub);
     block = block_under(hub, &head, words, (struct cairn_span){NULL, 0});
-    if (block == NULL)
+    if (block == NULL) {
+        cairn_lines_lose(hub);
         return -CAIRN_ENOMEM;
+    }
     cairn_budget_unmap(&hub->budget, counter->sums, code->line_count * sizeof(*counter->sums));
     counter->block = block;
     counter->sums = cairn_lines_sums(block);
@@ -106,13 +106,11 @@ int cairn_lines_count_units(struct cairn_lines_hub *hub, const void *key, uint32
         code == NULL ? NULL : cairn_pool_alloc(&hub->pool, &hub->budget, sizeof(*units));
 
     cairn_lines_look_for_fork(hub);
-    if (units == NULL) {
+    block = units == NULL ? NULL : block_under(hub, &head, words, listing);
+    if (block == NULL) {
         cairn_lines_lose(hub);
         return -CAIRN_ENOMEM;
     }
-    block = block_under(hub, &head, words, listing);
-    if (block == NULL)
-        return -CAIRN_ENOMEM;
     *units = (struct cairn_units){.count = count, .leads = leads};
     use_block(units, block);
     code->units = units;
@@ -166,6 +164,8 @@ static struct cairn_lines_block *block_again(struct cairn_lines_hub *hub,
 
     if (block != NULL)
         memcpy(block->text, old->text, cairn_lines_text_bytes(old));
+    else
+        cairn_lines_lose(hub);
     return block;
 }
 
@@ -173,7 +173,7 @@ static void again(struct cairn_lines_hub *hub, struct cairn_lines_counter *count
 {
     counter->block = block_again(hub, counter->block);
     counter->sums = counter->block == NULL ? NULL : cairn_lines_sums(counter->block);
-    if (counter->block == NULL) {
+    if (counter->block == NULL && counter->on) {
         counter->on = false;
         counter->code->active--;
     }

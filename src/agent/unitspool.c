@@ -3,6 +3,7 @@
 #include <string.h>
 
 #define UNIT_BYTES 2
+#define MOST_COUNT ((uint64_t)1 << 48)
 #define MOST_INSTRUCTIONS ((size_t)1 << 24)
 
 enum column {
@@ -70,6 +71,12 @@ static struct cairn_span take_line(struct cairn_span *text)
     return line;
 }
 
+/* What a file says may be anything; sums of these stay numbers. */
+static uint64_t to_count(uint64_t value)
+{
+    return value < MOST_COUNT ? value : MOST_COUNT;
+}
+
 static bool read_line(struct cairn_span text, struct cairn_instruction *ret_instruction)
 {
     uint32_t target, leads;
@@ -93,20 +100,24 @@ static void take_raises(struct cairn_unitspool *units, const uint64_t *raises, u
         uint32_t end = i + 1 < units->instructions.count ? instruction[1].unit : unit_count;
 
         for (uint32_t unit = instruction->unit; unit < end; unit++)
-            instruction->raises += raises[unit];
+            instruction->raises += to_count(raises[unit]);
     }
 }
 
 static int read_listing(struct cairn_unitspool *units, struct cairn_span listing,
                         const uint64_t *hits, uint32_t unit_count)
 {
+    uint32_t next = 0;
+
     units->instructions.count = 0;
     while (listing.size_bytes > 0) {
         struct cairn_instruction instruction = {.hits = 0};
 
-        if (!read_line(take_line(&listing), &instruction) || instruction.unit >= unit_count)
+        if (!read_line(take_line(&listing), &instruction) || instruction.unit < next ||
+            instruction.unit >= unit_count)
             continue;
-        instruction.hits = hits[instruction.unit];
+        next = instruction.unit + 1;
+        instruction.hits = to_count(hits[instruction.unit]);
         CAIRN_TRY(cairn_vec_reserve(&units->instructions, units->instructions.count + 1,
                                     MOST_INSTRUCTIONS));
         units->instructions.items[units->instructions.count++] = instruction;
@@ -160,14 +171,11 @@ static void join_extended(struct cairn_unitspool *units)
     }
 }
 
-static void count_entries(struct cairn_unitspool *units)
+static void count_entry(struct cairn_unitspool *units)
 {
     struct cairn_instruction *all = units->instructions.items;
     size_t begin = 0;
 
-    for (size_t i = 1; i < units->instructions.count; i++)
-        if (is_called(&all[i - 1], "RESUME"))
-            raise_to(&all[i - 1], all[i].hits);
     while (begin < units->instructions.count && !is_called(&all[begin], "RESUME"))
         begin++;
     for (size_t i = 0; begin < units->instructions.count && i < begin; i++)
@@ -193,7 +201,7 @@ int cairn_unitspool_put(struct cairn_unitspool *units, uint32_t track, uint32_t 
     CAIRN_TRY(read_listing(units, listing, hits, unit_count));
     follow_leaders(units);
     join_extended(units);
-    count_entries(units);
+    count_entry(units);
     for (size_t i = 0; i < units->instructions.count; i++) {
         const struct cairn_instruction *instruction = &units->instructions.items[i];
         uint64_t values[COLS] = {

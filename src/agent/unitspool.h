@@ -5,8 +5,7 @@
  * stands before it, less the exceptions that came of that. What stands in front of an instruction
  * to extend what it is given (EXTENDED_ARG) is executed as often as that, whichever of them the
  * interpreter told; and what stands in front of the first RESUME as often as that, for nobody is
- * told of it (of a generator that means: for each body that began); a RESUME as often as what
- * stands behind it.
+ * told of it (of a generator that means: for each body that began).
  *
  * Owner: the caller has it, zeroed but for `writer` and `err`, and releases it.
  */

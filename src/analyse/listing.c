@@ -9,6 +9,7 @@
 
 #define MOST_ITEMS ((size_t)1 << 28)
 #define PROGRAM "__main__:" /* which file that was is not recorded */
+#define NAME_BYTES 160 /* of a text in a message */
 #define MOST_NAMED 2        /* functions in a message */
 
 struct found { /* functions, while they are looked for */
@@ -68,9 +69,21 @@ static bool is_meant(const struct found *found, uint32_t index)
            is_text(function->qualname, colon + 1, strlen(colon + 1));
 }
 
+/* On one line, however a file of somebody else's calls it; the end of what is long. */
+static void put_plain(struct cairn_span text, char ret_text[NAME_BYTES])
+{
+    size_t kept = text.size_bytes < NAME_BYTES ? text.size_bytes : NAME_BYTES - 1;
+    const uint8_t *from = text.data + (text.size_bytes - kept);
+
+    for (size_t i = 0; i < kept; i++)
+        ret_text[i] = from[i] < ' ' || from[i] == 127 ? '?' : (char)from[i];
+    ret_text[kept] = 0;
+}
+
 /* "NAME (FILE:LINE)" of some of the functions, behind the message. */
 static void add_names(const struct found *found, const bool *which, struct cairn_err *err)
 {
+    char name[NAME_BYTES], file[NAME_BYTES];
     size_t named = 0;
 
     for (size_t i = 0; i < found->function_count; i++) {
@@ -82,10 +95,9 @@ static void add_names(const struct found *found, const bool *which, struct cairn
             cairn_err_add(err, "and others");
             return;
         }
-        cairn_err_add(err, "%.*s (%.*s:%" PRIu32 ")", (int)(function->qualname.size_bytes & 0xff),
-                      (const char *)function->qualname.data,
-                      (int)(function->file.size_bytes & 0x1ff), (const char *)function->file.data,
-                      function->first_line);
+        put_plain(function->qualname, name);
+        put_plain(function->file, file);
+        cairn_err_add(err, "%s (%s:%" PRIu32 ")", name, file, function->first_line);
     }
 }
 

@@ -93,6 +93,16 @@ static int finish(struct cairn_record *record, int code, bool refused, const str
     return status != 0 ? status : own;
 }
 
+static int check_settings(const struct cairn_settings *settings, struct cairn_err *err)
+{
+    if (settings->toggle_signal == 0 || settings->exact || settings->counted.wanted ||
+        settings->opcodes)
+        return 0;
+    cairn_err_set(err, -CAIRN_EUSAGE, 0, "run", "--toggle-signal has nothing to switch on and off");
+    cairn_err_add(err, "Give --exact, --lines or --opcodes with it.");
+    return -CAIRN_EUSAGE;
+}
+
 int cairn_cmd_run(struct cairn_call *call)
 {
     struct cairn_record record = {.report = {.fd = -1}};
@@ -102,7 +112,9 @@ int cairn_cmd_run(struct cairn_call *call)
     bool refused;
     int code, status;
 
-    code = cairn_target_resolve(&call->words, call->settings.python, &target, &err);
+    code = check_settings(&call->settings, &err);
+    if (code == 0)
+        code = cairn_target_resolve(&call->words, call->settings.python, &target, &err);
     if (code == 0)
         code = cairn_record_open(&record, &call->settings, cairn_buf_cstr(&target.name), &err);
     if (code == 0 &&

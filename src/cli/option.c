@@ -141,6 +141,8 @@ static int read_signal(const char *text, uint64_t *ret_number)
     } signals[] = {{"HUP", SIGHUP},   {"INT", SIGINT},     {"QUIT", SIGQUIT}, {"USR1", SIGUSR1},
                    {"USR2", SIGUSR2}, {"ALRM", SIGALRM},   {"TERM", SIGTERM}, {"CONT", SIGCONT},
                    {"URG", SIGURG},   {"WINCH", SIGWINCH}, {"IO", SIGIO},     {"PWR", SIGPWR}};
+    /* Those that cannot be handled, that say that the program is broken, and those of the C library. */
+    static const int refused[] = {SIGKILL, SIGSTOP, SIGILL, SIGBUS, SIGFPE, SIGSEGV, 32, 33};
     const char *name = strncasecmp(text, "SIG", 3) == 0 ? text + 3 : text;
 
     for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
@@ -149,10 +151,10 @@ static int read_signal(const char *text, uint64_t *ret_number)
             return 0;
         }
     CAIRN_TRY(cairn_text_parse_u64(text, ret_number));
-    return *ret_number == 0 || *ret_number >= NSIG || *ret_number == SIGKILL ||
-                   *ret_number == SIGSTOP
-               ? -CAIRN_EUSAGE
-               : 0;
+    for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++)
+        if (*ret_number == (uint64_t)refused[i])
+            return -CAIRN_EUSAGE;
+    return *ret_number == 0 || *ret_number >= NSIG ? -CAIRN_EUSAGE : 0;
 }
 
 /* Text NULL: those that the program names itself. */

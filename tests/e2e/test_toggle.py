@@ -62,16 +62,47 @@ def calls_of(report, name):
     return sum(row["calls"] or 0 for row in report["rows"] if row["name"] == name)
 
 
-@pytest.mark.parametrize("name", ["SIGUSR2", "SIGUSR1"])
-def test_between_two_signals(cairn, placed, name):
-    options = ["--exact", "--lines", "--opcodes", "--toggle-signal", name[3:]]
-    placed(BY_SIGNAL.format(signal=name), *options).expect()
+@pytest.mark.parametrize("name, what", [
+    ("SIGUSR2", ["--exact", "--lines", "--opcodes"]), ("SIGUSR1", ["--exact", "--opcodes"]),
+    ("SIGURG", ["--lines"]), ("SIGWINCH", ["--opcodes"])])
+def test_between_two_signals(cairn, placed, name, what):
+    placed(BY_SIGNAL.format(signal=name), *what, "--toggle-signal", name[3:]).expect()
     report = cairn.report(cairn.folder / "x.cairn")
     counted = 5 + 2 * 11 + 2
-    assert calls_of(report, "f") == counted
-    assert {row["hits"] for row in report["lines"] if row["function"] == "f"} == {counted}
-    told = cairn("dis", "--json", "f", "x.cairn").expect().json()["instructions"]
-    assert {row["count"] for row in told} == {counted}
+    if "--exact" in what:
+        assert calls_of(report, "f") == counted
+    if "--lines" in what:
+        assert {row["hits"] for row in report["lines"] if row["function"] == "f"} == {counted}
+    if "--opcodes" in what:
+        told = cairn("dis", "--json", "f", "x.cairn").expect().json()["instructions"]
+        assert {row["count"] for row in told} == {counted}
+
+
+WAITS = """
+import os, signal, threading, time
+def f():
+    return 1
+go = threading.Event()
+def work():
+    while not go.is_set():
+        time.sleep(0.001)
+    for _ in range(9):
+        f()
+thread = threading.Thread(target=work)
+thread.start()
+threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGUSR2)).start()
+threading.Timer(0.3, go.set).start()
+thread.join()
+"""
+
+
+def test_a_main_thread_that_waits(cairn, placed):
+    """The signal counts also where the main thread waits for others, in frames that run already."""
+    placed(WAITS, "--exact", "--lines", "--toggle-signal", "USR2").expect()
+    report = cairn.report(cairn.folder / "x.cairn")
+    assert calls_of(report, "f") == 9
+    lines = {row["line"]: row["hits"] for row in report["lines"] if row["function"] == "work"}
+    assert lines[10] == 9, lines
 
 
 def test_the_program_says_so(cairn, interpreter, placed):
@@ -93,7 +124,8 @@ def test_without_a_recording_nothing_happens(interpreter, folder):
 
 
 def test_which_signal(cairn):
-    for word in ("KILL", "9", "19", "0", "65", "USR3", "", "SIG"):
+    assert "nothing to switch" in cairn("run", "--toggle-signal", "USR2", "program.py").talk
+    for word in ("KILL", "9", "19", "0", "65", "USR3", "", "SIG", "11", "32"):
         ended = cairn("run", "--exact", "--toggle-signal", word, "program.py")
         assert ended.status == harness.USAGE and "--toggle-signal" in ended.talk, word
     assert signal.SIGUSR2.value == 12

@@ -150,9 +150,16 @@ def lister():
                 at = len(instructions) if instruction.opname in NEVER_ON else at + 1
         return found if min(found.values()) >= 0 else {}
 
+    def known(find, code):
+        """Bytecode that no compiler made may be anything."""
+        try:
+            return find(code)
+        except Exception:
+            return {}
+
     def listing(code, is_over):
         rows, line, ends, handlers = [], 0, 1, handlers_of(code)
-        forms, depths = forms_of(code, is_over), depths_of(code)
+        forms, depths = forms_of(code, is_over), known(depths_of, code)
         leads = bytearray(len(code.co_code) // 2)
         for instruction in dis.get_instructions(code):
             positions = getattr(instruction, "positions", None)
@@ -170,6 +177,21 @@ def lister():
         return "".join(rows).encode("utf-8", "backslashreplace"), bytes(leads)
 
     return listing
+
+
+def handle(number, handler):
+    """The program does not find the module imported. What is no main thread sets no handlers."""
+    import sys
+
+    before = set(sys.modules)
+    import _signal
+
+    for name in set(sys.modules) - before:
+        del sys.modules[name]
+    try:
+        _signal.signal(number, handler)
+    except ValueError:
+        pass
 
 
 def record(folder, spool):
@@ -198,7 +220,10 @@ def record(folder, spool):
             profiler.record(spool, named["calls in"], on)
             things.append(profiler)
         if things:
-            module.toggle(int(named["toggle"][0]) if named["toggle"] else 0, [on, *things])
+            atexit.register(module.toggle, [False])  # before they end, and would be switched on again
+            module.toggle([on, *things])
+        if not on:
+            handle(int(named["toggle"][0]), module.flip if things else lambda *_: None)
     except Exception as failure:
         print(f"cairn: {what} counted in this process: {failure}", file=sys.stderr)
     finally:

@@ -13,16 +13,14 @@
 #define SET_EXTRA _PyCode_SetExtra
 #endif
 
-static Py_ssize_t place = -1; /* of the answer, in code objects of this interpreter */
 static char yes, no;          /* addresses that are answers */
 
 int cairn_gate_open(struct cairn_profiler *profiler, PyObject *words)
 {
     if (PyList_Check(words) && PyList_GET_SIZE(words) == 0)
         return 0;
-    if (place < 0)
-        place = REQUEST_EXTRA(NULL);
-    if (place < 0) {
+    profiler->place = REQUEST_EXTRA(NULL);
+    if (profiler->place < 0) {
         PyErr_SetString(PyExc_RuntimeError, "no place for a mark is left in code objects");
         return -1;
     }
@@ -31,12 +29,15 @@ int cairn_gate_open(struct cairn_profiler *profiler, PyObject *words)
 
 bool cairn_gate_asks(struct cairn_profiler *profiler, PyObject *code, PyObject *globals)
 {
+    PyObject *type, *value, *trace;
     void *answer = NULL;
 
-    if (GET_EXTRA(code, place, &answer) == 0 && answer != NULL)
+    if (GET_EXTRA(code, profiler->place, &answer) == 0 && answer != NULL)
         return answer == &yes;
     answer = cairn_chooser_wants(&profiler->gate, (PyCodeObject *)code, globals) ? &yes : &no;
-    if (SET_EXTRA(code, place, answer) < 0)
+    PyErr_Fetch(&type, &value, &trace); /* a generator that is thrown into begins with one */
+    if (SET_EXTRA(code, profiler->place, answer) < 0)
         PyErr_Clear();
+    PyErr_Restore(type, value, trace);
     return answer == &yes;
 }

@@ -39,6 +39,8 @@ static PyObject *on_start(PyObject *self, PyObject *const *args, size_t nargs, P
     (void)nargs, (void)names;
     if (code != NULL)
         cairn_lines_enter(hub, code, (uintptr_t)cairn_frame_now());
+    if (code != NULL && code->units != NULL) /* RESUME, which has no other event */
+        cairn_lines_unit(hub, code, unit_of(args[1]));
     Py_RETURN_NONE;
 }
 
@@ -111,7 +113,7 @@ static PyObject *on_first(PyObject *self, PyObject *const *args, size_t nargs, P
     return Py_NewRef(no_more);
 }
 
-static PyObject *on_resume(PyObject *self, PyObject *const *args, size_t nargs, PyObject *names)
+static PyObject *on_throw(PyObject *self, PyObject *const *args, size_t nargs, PyObject *names)
 {
     struct cairn_lines_hub *hub = hub_of(self);
     struct cairn_lines_code *code = cairn_lines_find(hub, args[0]);
@@ -120,6 +122,16 @@ static PyObject *on_resume(PyObject *self, PyObject *const *args, size_t nargs, 
     if (code != NULL)
         cairn_lines_resume(hub, code, (uintptr_t)cairn_frame_now());
     Py_RETURN_NONE;
+}
+
+static PyObject *on_resume(PyObject *self, PyObject *const *args, size_t nargs, PyObject *names)
+{
+    struct cairn_lines_hub *hub = hub_of(self);
+    struct cairn_lines_code *code = cairn_lines_find(hub, args[0]);
+
+    if (code != NULL && code->units != NULL)
+        cairn_lines_unit(hub, code, unit_of(args[1]));
+    return on_throw(self, args, nargs, names);
 }
 
 static PyObject *on_leave(PyObject *self, PyObject *const *args, size_t nargs, PyObject *names)
@@ -143,13 +155,14 @@ static PyObject *on_yield(PyObject *self, PyObject *const *args, size_t nargs, P
 }
 
 static const struct cairn_tool_hook hooks[] = {
-    {"INSTRUCTION", on_instruction}, {"LINE", on_line},       {"PY_START", on_start},
-    {"PY_RESUME", on_resume},        {"PY_RETURN", on_leave}, {"PY_YIELD", on_yield},
-    {"PY_THROW", on_resume},         {"PY_UNWIND", on_leave}, {"RAISE", on_raise},
+    {"INSTRUCTION", on_instruction}, {"PY_START", on_start},  {"PY_RESUME", on_resume},
+    {"LINE", on_line},               {"PY_RETURN", on_leave}, {"PY_YIELD", on_yield},
+    {"PY_THROW", on_throw},          {"PY_UNWIND", on_leave}, {"RAISE", on_raise},
 };
 
 #define HOOKS (sizeof(hooks) / sizeof(hooks[0]))
-#define UNITS 1 /* so many are for those who ask for instructions; the rest for lines */
+#define FOR_UNITS 3 /* so many are for those who ask for instructions */
+#define FROM_LINES 1 /* and from this one on for those who ask for lines */
 #define LOCAL (PY_VERSION_HEX >= 0x030f0000 ? HOOKS - 1 : HOOKS - 3) /* can be asked of one */
 
 static int unhook_all(struct cairn_line_source *source)
@@ -162,12 +175,14 @@ static int unhook_all(struct cairn_line_source *source)
     return cairn_tool_give(source->tool) < 0 ? -1 : code;
 }
 
+/* With events of starts, which the judge has as well, the interpreter knows from the beginning that
+ * two tools look at this code: one that comes later would make it forget whose instructions are. */
 static long line_bits, unit_bits; /* what is asked of a code object, for which counters */
 
 static int hook_all(struct cairn_line_source *source)
 {
     PyObject *const nothing[2] = {NULL, NULL};
-    long units = 0, local = 0, global = 0;
+    long bits[HOOKS] = {0}, global = 0;
     int code = 0;
 
     if (no_more == NULL)
@@ -176,13 +191,14 @@ static int hook_all(struct cairn_line_source *source)
         return -1;
     for (size_t i = 0; i < HOOKS - (source->listing == NULL) && code == 0; i++)
         code = cairn_tool_hook(source->tool, &hooks[i], source, nothing,
-                               i < UNITS   ? &units
-                               : i < LOCAL ? &local
-                                           : &global);
+                               i < LOCAL ? &bits[i] : &global);
     if (code == 0)
         code = cairn_tool_set(source->tool, global);
-    line_bits = local;
-    unit_bits = units;
+    line_bits = unit_bits = 0;
+    for (size_t i = 0; i < LOCAL; i++) {
+        unit_bits |= i < FOR_UNITS ? bits[i] : 0;
+        line_bits |= i >= FROM_LINES ? bits[i] : 0;
+    }
     if (code < 0) {
         PyObject *error = PyErr_GetRaisedException();
 

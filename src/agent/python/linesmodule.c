@@ -367,10 +367,14 @@ static int keep_units(struct cairn_line_source *source, PyObject *code)
     PyObject *held[3] = {NULL, NULL, NULL};
     PyObject *listed = list_quietly(source->listing, code, Py_False);
     struct cairn_exact_words words = {.first_line = 0};
+    const struct cairn_lines_code *found;
     int result;
 
-    if (listed == NULL)
-        return -1;
+    found = cairn_lines_find(&source->hub, code);
+    if (listed == NULL || (found != NULL && found->units != NULL)) { /* by another thread meanwhile */
+        Py_XDECREF(listed);
+        return listed == NULL ? -1 : 0;
+    }
     cairn_describe(code, held, &words);
     result = cairn_lines_count_units(&source->hub, code, units_in(code),
                                      span_of(PyTuple_GET_ITEM(listed, 1)).data, &words,
@@ -432,7 +436,9 @@ struct cairn_lines_code *cairn_line_source_judge(struct cairn_line_source *sourc
 
     if (cairn_chooser_wants(&source->chooser, (PyCodeObject *)code, globals)) {
         PyErr_Fetch(&type, &value, &trace);
-        (void)record_code(source->recording, code);
+        if (record_code(source->recording, code) < 0 &&
+            PyErr_ExceptionMatches(PyExc_KeyboardInterrupt))
+            PyErr_SetInterrupt(); /* it was the program's: it gets another */
         PyErr_Clear();
         PyErr_Restore(type, value, trace);
     }

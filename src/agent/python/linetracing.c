@@ -82,6 +82,19 @@ static uint32_t unit_of(PyFrameObject *frame)
 #endif
 }
 
+/* Whether it stands at a RESUME, of which there is no event: 3.11. */
+static bool resumes(PyFrameObject *frame)
+{
+#if PY_VERSION_HEX >= 0x030b0000
+    int opcode = _Py_OPCODE(_PyCode_CODE(frame->f_frame->f_code)[unit_of(frame)]);
+
+    return opcode == RESUME || opcode == RESUME_QUICK;
+#else
+    (void)frame;
+    return false;
+#endif
+}
+
 /* What a frame's f_trace_opcodes is when we want its instructions; the program sets 1. */
 #define OURS 2
 
@@ -94,9 +107,9 @@ static int on_trace(PyObject *self, PyFrameObject *frame, int what, PyObject *ar
 
     if (code == NULL)
         return result;
-    if (code->units != NULL && what == PyTrace_OPCODE)
+    if (code->units != NULL && (what == PyTrace_OPCODE || (what == PyTrace_CALL && resumes(frame))))
         cairn_lines_unit(hub, code, unit_of(frame));
-    else if (code->units != NULL && frame->f_trace_opcodes == 0)
+    if (code->units != NULL && frame->f_trace_opcodes == 0)
         frame->f_trace_opcodes = OURS;
     if (code->counters != NULL && what == PyTrace_LINE)
         cairn_lines_line(hub, code, address_of(frame), (uint32_t)PyFrame_GetLineNumber(frame));
@@ -202,7 +215,9 @@ static struct cairn_lines_code *code_that_begins(PyThreadState *thread, CAIRN_FR
 
 static inline bool is_wanted(const struct cairn_lines_code *code)
 {
-    return code != NULL && (code->active > 0 || code->units != NULL);
+    /* Of a recording also while it is switched off: frames that run then are there afterwards. */
+    return code != NULL && (code->active > 0 || code->units != NULL ||
+                            (code->counters != NULL && active->hub.spool != NULL));
 }
 
 static PyObject *around(PyThreadState *thread, CAIRN_FRAME *frame, int throws)

@@ -25,6 +25,7 @@ struct cairn_profiler {
     bool apart;                      /* generators are one call for each body that began */
     struct cairn_spool spool;
     struct cairn_chooser gate; /* of code whose calls are counted; no words: all */
+    Py_ssize_t place;          /* of the gate's answers, in code objects of this interpreter */
     PyObject *kept[3];         /* bytes that the words of a callee are borrowed from */
     int enabled;
     int tool;       /* of sys.monitoring, while enabled */

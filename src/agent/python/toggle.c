@@ -1,11 +1,9 @@
 /* toggle.c: a recording that counts only when it is told to, by a signal or by the program.
  *
- * The handler does nothing but have the main thread called back, between two of its instructions;
+ * The signal's handler is one of Python's, which runs between two instructions of the main thread;
  * what the program itself sets for the signal takes its place. A forked child goes on as it was.
  */
 #include "profiler.h"
-
-#include <signal.h>
 
 /* In the interpreter's dictionary, for other copies of this module, too: a list, whether it counts
  * now, and what has enable() and disable(). */
@@ -19,18 +17,33 @@ static PyObject *find_switched(void)
     return members == NULL ? NULL : PyDict_GetItemString(members, SWITCHED);
 }
 
-/* 0; -1 with an exception set. */
+static int turn_one(PyObject *thing, bool on)
+{
+    PyObject *result = PyObject_CallMethod(thing, on ? "enable" : "disable", NULL);
+
+    Py_XDECREF(result);
+    return result == NULL ? -1 : 0;
+}
+
+/* What is switched off first is what was switched on last: lines are told of calls. 0; -1 with an
+ * exception set, and all off that was switched on. */
 static int turn(PyObject *switched, bool on)
 {
-    for (Py_ssize_t i = 1; i < PyList_GET_SIZE(switched); i++) {
-        PyObject *result =
-            PyObject_CallMethod(PyList_GET_ITEM(switched, i), on ? "enable" : "disable", NULL);
+    Py_ssize_t count = PyList_GET_SIZE(switched), done = 1;
 
-        if (result == NULL)
-            return -1;
-        Py_DECREF(result);
-    }
-    return PyList_SetItem(switched, 0, PyBool_FromLong(on));
+    while (on && done < count && turn_one(PyList_GET_ITEM(switched, done), true) == 0)
+        done++;
+    if (on && done == count)
+        return PyList_SetItem(switched, 0, PyBool_FromLong(1));
+    PyObject *type, *value, *trace;
+
+    PyErr_Fetch(&type, &value, &trace);
+    for (Py_ssize_t i = on ? done : count; i-- > 1;)
+        if (turn_one(PyList_GET_ITEM(switched, i), false) < 0)
+            PyErr_WriteUnraisable(switched);
+    (void)PyList_SetItem(switched, 0, PyBool_FromLong(0));
+    PyErr_Restore(type, value, trace);
+    return on ? -1 : 0;
 }
 
 static bool is_on(PyObject *switched)
@@ -38,39 +51,29 @@ static bool is_on(PyObject *switched)
     return PyList_GET_ITEM(switched, 0) == Py_True;
 }
 
-static int flip(void *unused)
+static PyObject *toggle(PyObject *module, PyObject *switched)
 {
-    PyObject *switched = find_switched();
-
-    (void)unused;
-    if (switched != NULL && turn(switched, !is_on(switched)) < 0)
-        PyErr_WriteUnraisable(switched); /* the program goes on */
-    return 0;
-}
-
-static void on_signal(int number)
-{
-    (void)number;
-    (void)Py_AddPendingCall(flip, NULL); /* full: one more signal is needed */
-}
-
-static PyObject *toggle(PyObject *module, PyObject *args)
-{
-    PyObject *members = PyInterpreterState_GetDict(PyThreadState_Get()->interp), *switched;
-    struct sigaction action = {.sa_flags = SA_RESTART};
-    int number;
+    PyObject *members = PyInterpreterState_GetDict(PyThreadState_Get()->interp);
 
     (void)module;
-    if (!PyArg_ParseTuple(args, "iO!:toggle", &number, &PyList_Type, &switched))
+    if (!PyList_Check(switched) || PyList_GET_SIZE(switched) == 0) {
+        PyErr_SetString(PyExc_TypeError, "toggle() takes a list");
         return NULL;
+    }
     if (members == NULL)
         return PyErr_NoMemory();
     if (PyDict_SetItemString(members, SWITCHED, switched) < 0)
         return NULL;
-    action.sa_handler = on_signal;
-    (void)sigemptyset(&action.sa_mask);
-    if (number != 0 && sigaction(number, &action, NULL) < 0)
-        return PyErr_SetFromErrno(PyExc_OSError);
+    Py_RETURN_NONE;
+}
+
+static PyObject *flip(PyObject *module, PyObject *unused)
+{
+    PyObject *switched = find_switched();
+
+    (void)module, (void)unused;
+    if (switched != NULL && turn(switched, !is_on(switched)) < 0)
+        PyErr_WriteUnraisable(switched); /* the program goes on */
     Py_RETURN_NONE;
 }
 
@@ -82,7 +85,7 @@ static PyObject *count(PyObject *module, PyObject *on)
     (void)module;
     if (wanted < 0)
         return NULL;
-    if (switched == NULL)
+    if (switched == NULL || PyList_GET_SIZE(switched) == 1)
         Py_RETURN_FALSE;
     if ((bool)wanted != is_on(switched) && turn(switched, wanted) < 0)
         return NULL;
@@ -90,10 +93,9 @@ static PyObject *count(PyObject *module, PyObject *on)
 }
 
 PyMethodDef cairn_toggle_methods[] = {
-    {"toggle", toggle, METH_VARARGS,
-     "toggle(signal, [on, thing ...])\n\nHave the signal (0: none) enable() and disable() the "
-     "things "
-     "in turn; whether they are `on` now."},
+    {"toggle", toggle, METH_O,
+     "toggle([on, thing ...])\n\nWhat flip() and count() enable() and disable(); whether that is on."},
+    {"flip", flip, METH_VARARGS, "flip(signal, frame)\n\nA handler: on if it is off, and off if on."},
     {"count", count, METH_O,
      "count(on) -> bool\n\nCount, or do not, in this process; whether there is a recording."},
     {NULL, NULL, 0, NULL},
