@@ -18,7 +18,7 @@
 
 struct cairn_instruction {
     uint32_t unit, line, depth; /* line 0: none; depth of the stack and 1, 0: not known */
-    bool target, leads;  /* something jumps there; it is counted by itself */
+    bool target, leads;         /* something jumps there; it is counted by itself */
     struct cairn_span text, form;
     uint64_t hits, raises;
 };

@@ -9,7 +9,7 @@
 
 #define MOST_ITEMS ((size_t)1 << 28)
 #define PROGRAM "__main__:" /* which file that was is not recorded */
-#define NAME_BYTES 160 /* of a text in a message */
+#define NAME_BYTES 160      /* of a text in a message */
 #define MOST_NAMED 2        /* functions in a message */
 
 struct found { /* functions, while they are looked for */

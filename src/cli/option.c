@@ -141,7 +141,8 @@ static int read_signal(const char *text, uint64_t *ret_number)
     } signals[] = {{"HUP", SIGHUP},   {"INT", SIGINT},     {"QUIT", SIGQUIT}, {"USR1", SIGUSR1},
                    {"USR2", SIGUSR2}, {"ALRM", SIGALRM},   {"TERM", SIGTERM}, {"CONT", SIGCONT},
                    {"URG", SIGURG},   {"WINCH", SIGWINCH}, {"IO", SIGIO},     {"PWR", SIGPWR}};
-    /* Those that cannot be handled, that say that the program is broken, and those of the C library. */
+    /* Those that cannot be handled, that say that the program is broken, and those of the C
+     * library. */
     static const int refused[] = {SIGKILL, SIGSTOP, SIGILL, SIGBUS, SIGFPE, SIGSEGV, 32, 33};
     const char *name = strncasecmp(text, "SIG", 3) == 0 ? text + 3 : text;
 

@@ -98,8 +98,7 @@ int cairn_tracks_add_python(struct cairn_writer *writer, struct cairn_pythons *p
     if (pythons->count > 0)
         snprintf(key, sizeof(key), "target.python.%d", (int)subject->pid);
     memcpy(pythons->texts[pythons->count++], text, sizeof(text));
-    return cairn_writer_env(writer, key,
-                            (struct cairn_span){(const uint8_t *)text, strlen(text)});
+    return cairn_writer_env(writer, key, (struct cairn_span){(const uint8_t *)text, strlen(text)});
 }
 
 void cairn_tracks_expect_names(struct cairn_subject *subject, uint64_t now_ns)

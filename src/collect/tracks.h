@@ -27,8 +27,8 @@ struct cairn_pythons { /* that the recording tells of, each once: processes may 
     size_t count;
 };
 
-/* A runtime was found: says which in the recording, if there was none like it. The first one is what
- * the recording is about. */
+/* A runtime was found: says which in the recording, if there was none like it. The first one is
+ * what the recording is about. */
 int cairn_tracks_add_python(struct cairn_writer *writer, struct cairn_pythons *pythons,
                             struct cairn_subject *subject, uint64_t now_ns);
 

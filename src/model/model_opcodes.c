@@ -46,8 +46,8 @@ static int add(struct cairn_loader *loader, uint32_t writer, const struct column
 int cairn_model_take_opcodes(struct cairn_loader *loader, uint32_t writer,
                              struct cairn_span section)
 {
-    static const char *const wanted[] = {"track",  "code", "offset", "line", "target",
-                                         "depth",  "string", "on",   "hits",   NULL};
+    static const char *const wanted[] = {"track", "code",   "offset", "line", "target",
+                                         "depth", "string", "on",     "hits", NULL};
     struct cairn_table *table = &loader->table;
     struct columns columns;
 

@@ -13,7 +13,7 @@
 #define SET_EXTRA _PyCode_SetExtra
 #endif
 
-static char yes, no;          /* addresses that are answers */
+static char yes, no; /* addresses that are answers */
 
 int cairn_gate_open(struct cairn_profiler *profiler, PyObject *words)
 {

@@ -155,13 +155,19 @@ static PyObject *on_yield(PyObject *self, PyObject *const *args, size_t nargs, P
 }
 
 static const struct cairn_tool_hook hooks[] = {
-    {"INSTRUCTION", on_instruction}, {"PY_START", on_start},  {"PY_RESUME", on_resume},
-    {"LINE", on_line},               {"PY_RETURN", on_leave}, {"PY_YIELD", on_yield},
-    {"PY_THROW", on_throw},          {"PY_UNWIND", on_leave}, {"RAISE", on_raise},
+    {"INSTRUCTION", on_instruction},
+    {"PY_START", on_start},
+    {"PY_RESUME", on_resume},
+    {"LINE", on_line},
+    {"PY_RETURN", on_leave},
+    {"PY_YIELD", on_yield},
+    {"PY_THROW", on_throw},
+    {"PY_UNWIND", on_leave},
+    {"RAISE", on_raise},
 };
 
 #define HOOKS (sizeof(hooks) / sizeof(hooks[0]))
-#define FOR_UNITS 3 /* so many are for those who ask for instructions */
+#define FOR_UNITS 3  /* so many are for those who ask for instructions */
 #define FROM_LINES 1 /* and from this one on for those who ask for lines */
 #define LOCAL (PY_VERSION_HEX >= 0x030f0000 ? HOOKS - 1 : HOOKS - 3) /* can be asked of one */
 

@@ -371,7 +371,8 @@ static int keep_units(struct cairn_line_source *source, PyObject *code)
     int result;
 
     found = cairn_lines_find(&source->hub, code);
-    if (listed == NULL || (found != NULL && found->units != NULL)) { /* by another thread meanwhile */
+    if (listed == NULL ||
+        (found != NULL && found->units != NULL)) { /* by another thread meanwhile */
         Py_XDECREF(listed);
         return listed == NULL ? -1 : 0;
     }

@@ -94,8 +94,10 @@ static PyObject *count(PyObject *module, PyObject *on)
 
 PyMethodDef cairn_toggle_methods[] = {
     {"toggle", toggle, METH_O,
-     "toggle([on, thing ...])\n\nWhat flip() and count() enable() and disable(); whether that is on."},
-    {"flip", flip, METH_VARARGS, "flip(signal, frame)\n\nA handler: on if it is off, and off if on."},
+     "toggle([on, thing ...])\n\nWhat flip() and count() enable() and disable(); whether that is "
+     "on."},
+    {"flip", flip, METH_VARARGS,
+     "flip(signal, frame)\n\nA handler: on if it is off, and off if on."},
     {"count", count, METH_O,
      "count(on) -> bool\n\nCount, or do not, in this process; whether there is a recording."},
     {NULL, NULL, 0, NULL},
