@@ -110,6 +110,7 @@ static const char listing[] = "0\t9\t0\t1\t1\t\tRESUME 0\n"
 static void work_on_units(struct cairn_lines_hub *hub, const struct cairn_lines_code *code)
 {
     for (int i = 0; i < ROUNDS; i++) {
+        cairn_lines_unit(hub, code, 0);
         cairn_lines_unit(hub, code, 1);
         if (i % 4 == 0)
             cairn_lines_raise(hub, code, 1);
