@@ -161,7 +161,7 @@ const struct cairn_option cairn_options[] = {
      .brief = "only calls of this function, module or FILE:LINE",
      .detail = "May be given several times: a name, a qualified name, a module, MODULE:QUALNAME or "
                "FILE:LINE. Calls of functions of C are those that such code makes. Other code is "
-               "not slowed down from Python 3.12 on; what it takes is in the time of its callers."},
+               "let go from Python 3.12 on; what it takes is in the time of its callers."},
     {.name = "opcodes",
      .kind = CAIRN_VALUE_FLAG,
      .group = CAIRN_GROUP_RECORD,
@@ -170,7 +170,7 @@ const struct cairn_option cairn_options[] = {
      .brief = "count the instructions of bytecode, too",
      .detail = "Of the functions that --in or --lines names, or else of the program's own module: "
                "how often each instruction is executed, which `cairn dis` shows. Until Python 3.11 "
-               "each is counted by itself, which takes many times as long; from 3.12 on one for "
+               "each is counted by itself, which takes longer; from 3.12 on one for "
                "each run of instructions without a jump."},
     {.name = "toggle-signal",
      .kind = CAIRN_VALUE_SIGNAL,
