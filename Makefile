@@ -1,6 +1,6 @@
 # The verbs. Meson does the building; what a verb does beyond one command lies in tools/.
 .DEFAULT_GOAL := help
-.PHONY: help deps build demo test test-full bench fuzz install
+.PHONY: help deps build demo test test-full bench fuzz install wheel
 MAKEFLAGS += --no-print-directory
 
 PREFIX ?= /usr/local
@@ -36,6 +36,9 @@ bench: deps build $(VENV)/ready ## Cairn beside its peers, into bench/results/
 
 fuzz: deps ## every libFuzzer target for FUZZ_SECONDS=60
 	@FUZZ_SECONDS=$(FUZZ_SECONDS) tools/fuzz.sh
+
+wheel: build ## into dist/: the command, and a module for each CPython that is found
+	@/usr/bin/python3 tools/backend.py dist build
 
 install: build ## into PREFIX=/usr/local (DESTDIR= is heeded)
 	@meson configure build -Dprefix=$(abspath $(PREFIX))

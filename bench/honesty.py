@@ -29,7 +29,7 @@ from test_accuracy import CHURN, churn  # noqa: E402
 
 RATES = {"1khz": 1000, "10khz": 10_000, "max": 100_000}  # samples a second, about
 LONGEST_S = 40.0  # of one recording
-COLUMNS = ("interpreter", "rate", "samples", "torn", "torn %", "impossible", "impossible, 95 %",
+COLUMNS = ("interpreter", "rate", "program", "samples", "torn", "torn %", "impossible", "impossible, 95 %",
            "wrong lines", "missed ticks")
 
 
@@ -39,29 +39,40 @@ def quality_of(folder):
     return harness.Cairn(folder).report(newest)["quality"]
 
 
-def measure(interpreter, rate, ticks):
-    """Sums over all programs, a like part of the samples from each."""
+def measure(interpreter, script, rate, ticks):
+    """Sums over as many recordings as it takes."""
     sums = Counter()
-    for script in CHURN:
-        left = ticks / len(CHURN)
-        while left > 0:
-            with TemporaryDirectory(prefix="cairn-honesty-") as place:
-                cairn = harness.Cairn(Path(place))
-                seconds = min(LONGEST_S, max(1.0, 1.05 * left / RATES[rate]))
-                n, torn, wrong, wrong_lines = churn(cairn, interpreter, script, seconds, rate)
-                missed = quality_of(Path(place))["missed"]
-            left -= n
-            sums.update(n=n, torn=torn, wrong=sum(wrong.values()),
-                        wrong_lines=sum(wrong_lines.values()), missed=missed)
+    while sums["n"] < ticks:
+        with TemporaryDirectory(prefix="cairn-honesty-") as place:
+            cairn = harness.Cairn(Path(place))
+            seconds = min(LONGEST_S, max(1.0, 1.05 * (ticks - sums["n"]) / RATES[rate]))
+            n, torn, wrong, wrong_lines = churn(cairn, interpreter, script, seconds, rate, 1)
+            missed = quality_of(Path(place))["missed"]
+        sums.update(n=n, torn=torn, wrong=sum(wrong.values()),
+                    wrong_lines=sum(wrong_lines.values()), missed=missed)
     return sums
 
 
-def line_of(interpreter, rate, sums):
+def line_of(interpreter, rate, script, sums):
     low, high = wilson(sums["wrong"], sums["n"] - sums["torn"])
-    return (interpreter.label, rate, f"{sums['n']:,}", f"{sums['torn']:,}",
+    return (interpreter.label, rate, script, f"{sums['n']:,}", f"{sums['torn']:,}",
             f"{100 * sums['torn'] / sums['n']:.3f}", f"{sums['wrong']:,}",
             f"{100 * low:.5f}-{100 * high:.5f} %", f"{sums['wrong_lines']:,}",
             f"{sums['missed']:,}")
+
+
+def write(begun, begin, neighbours, lines):
+    """Anew after each row: what was measured is kept however the run ends."""
+    facts = {"date": begun, "machine": machine.describe(),
+             "minutes": (time.monotonic() - begin) / 60, "neighbour_cores": neighbours.cores(),
+             "columns": COLUMNS, "rows": lines}
+    name = f"{begun[:10]}-honesty"
+    (results.FOLDER / f"{name}.json").write_text(json.dumps(facts, indent=1) + "\n")
+    table = ["| " + " | ".join(row) + " |" for row in (COLUMNS, ["---"] * len(COLUMNS), *lines)]
+    text = (f"# Torn and impossible stacks\n\n{begun}; others kept "
+            f"{facts['neighbour_cores']:.2f} cores busy, {facts['minutes']:.0f} minutes\n\n"
+            f"{facts['machine']}\n\n")
+    (results.FOLDER / f"{name}.md").write_text(text + "\n".join(table) + "\n")
 
 
 def main():
@@ -70,23 +81,20 @@ def main():
     parser.add_argument("--most-ticks", type=int, default=3_000_000)
     parser.add_argument("--rate", action="append", choices=RATES)
     args = parser.parse_args()
+    begun = time.strftime("%Y-%m-%d %H:%M")
     lines, begin, neighbours = [], time.monotonic(), machine.Neighbours()
     for rate in args.rate or RATES:
         for interpreter in harness.supported_interpreters():
             interpreter.prepare()
-            sums = measure(interpreter, rate, args.most_ticks if rate == "max" else args.ticks)
-            lines.append(line_of(interpreter, rate, sums))
+            every = Counter()
+            for script in CHURN:  # a like part of the samples from each
+                ticks = args.most_ticks if rate == "max" else args.ticks
+                sums = measure(interpreter, script, rate, ticks / len(CHURN))
+                lines.append(line_of(interpreter, rate, script, sums))
+                every.update(sums)
+            lines.append(line_of(interpreter, rate, "all", every))
             print("| " + " | ".join(lines[-1]) + " |", flush=True)
-    facts = {"date": time.strftime("%Y-%m-%d %H:%M"), "machine": machine.describe(),
-             "minutes": (time.monotonic() - begin) / 60, "neighbour_cores": neighbours.cores(),
-             "programs": CHURN, "columns": COLUMNS, "rows": lines}
-    name = f"{facts['date'][:10]}-honesty"
-    (results.FOLDER / f"{name}.json").write_text(json.dumps(facts, indent=1) + "\n")
-    table = ["| " + " | ".join(row) + " |" for row in (COLUMNS, ["---"] * len(COLUMNS), *lines)]
-    text = (f"# Torn and impossible stacks\n\n{facts['date']}, {', '.join(CHURN)}; others kept "
-            f"{facts['neighbour_cores']:.2f} cores busy, {facts['minutes']:.0f} minutes\n\n"
-            f"{facts['machine']}\n\n")
-    (results.FOLDER / f"{name}.md").write_text(text + "\n".join(table) + "\n")
+            write(begun, begin, neighbours, lines)
 
 
 if __name__ == "__main__":

@@ -92,7 +92,8 @@ def head_text(facts):
 def write(facts, tables):
     FOLDER.mkdir(exist_ok=True)
     which = {"two": "", "all": "-all"}.get(facts["which"], "-some")
-    name = facts["date"][:10] + which + ("-quick" if facts["quick"] else "")
+    name = facts["date"][:10] + which + "".join(f"-{row}" for row in facts["rows"])
+    name += "-quick" if facts["quick"] else ""
     tables = [table for table in tables if table.values or table.failures]
     text = [*head_text(facts)]
     for table in tables:

@@ -1,5 +1,6 @@
 """Row cpu: what a profiler takes of a processor at 1 kHz, beside 1 and beside 64 threads."""
 import measure
+from subjects import build_program
 from table import Goal
 
 ROWS = ("cpu",)
@@ -13,7 +14,18 @@ EXPECTED = {
 }
 
 
+def measure_waking(bench):
+    """What no sampler can be below on this machine: the others hold it as well."""
+    table = bench.table("cpu: waking", "What waking at 1 kHz takes alone, when nothing is done then",
+                        "% of one core", {})
+    program, seconds = build_program("bare_sleep"), bench.seconds(3, 2)
+    for turn in range(bench.rounds):
+        ran = measure.run([program, str(seconds), str(1_000_000_000 // HZ)], 60)
+        table.add(turn, "no program", "a loop that sleeps", 100 * ran.cpu_s / seconds)
+
+
 def measure_rows(bench):
+    measure_waking(bench)
     for program, threads, name in bench.some(PROGRAMS):
         share = bench.table(f"cpu: {name}", f"Own CPU at 1 kHz, {name}", "% of one core",
                             EXPECTED[threads], GOALS[threads])

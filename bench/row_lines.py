@@ -6,10 +6,9 @@ peer is installed for each interpreter by its own pip, where it has one and the 
 """
 import os
 import subprocess
-from pathlib import Path
 
 import measure
-from subjects import ROOT, harness
+from subjects import BUILD, ROOT, harness
 
 ROWS = ("lines",)
 PROGRAM = ROOT / "bench" / "targets" / "lines.py"
@@ -24,8 +23,7 @@ WHAT = {
 
 def peer_of(interpreter):
     """The folder that has line_profiler for it; made at the first time."""
-    build = Path(os.environ.get("CAIRN_BUILD", ROOT / "build"))
-    place = build / "bench" / f"line_profiler-{interpreter.label}"
+    place = BUILD / "bench" / f"line_profiler-{interpreter.label}"
     if not interpreter.chroot and not place.exists():
         command = [interpreter.executable, "-m", "pip", "install", "-q", "--target", place, PEER]
         subprocess.run(command, check=False, timeout=300, capture_output=True)

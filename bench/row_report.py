@@ -4,14 +4,12 @@ Cairn's comes from large_recording.c. For the peer that reads its own recordings
 kind of program (16 threads, as many stacks of the same depths) is written by its own writer
 (large_tachyon.py), with the fewest samples: its time grows with them, its rows say so.
 """
-import os
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import measure
-from subjects import ROOT
+from subjects import ROOT, build_program
 from table import Goal
 
 ROWS = ("report",)
@@ -34,14 +32,11 @@ REASONS = {
 
 def make_recordings(bench):
     """{samples: file}, by the program that the build knows but does not build of itself."""
-    build = Path(os.environ.get("CAIRN_BUILD", ROOT / "build"))
-    subprocess.run(["meson", "compile", "-C", build, "large_recording"], check=True,
-                   stdout=sys.stderr, timeout=300)
+    program = build_program("large_recording")
     files = {}
     for samples in (MILLION,) if bench.quick else SIZES:
         files[samples] = bench.folder / f"{samples}.cairn"
-        subprocess.run([build / "bench" / "large_recording", files[samples], str(samples)],
-                       check=True, timeout=300)
+        subprocess.run([program, files[samples], str(samples)], check=True, timeout=300)
     return files
 
 

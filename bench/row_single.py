@@ -5,13 +5,9 @@ have no peers. `cold` is asked of 3.8 to 3.10 only, where frames lie scattered o
 whose frames all lie where none was before has to be followed frame by frame.
 """
 import json
-import os
-import subprocess
-import sys
-from pathlib import Path
 
 import measure
-from subjects import ROOT
+from subjects import build_program
 from table import Goal
 
 ROWS = ("single", "cold")
@@ -21,13 +17,6 @@ COLD = ("deep_anew.py", Goal(120))
 COLD_HZ = 1000
 ENOUGH = 20  # samples; fewer have no p99
 CAIRN = "cairn"
-
-
-def build_tool():
-    build = Path(os.environ.get("CAIRN_BUILD", ROOT / "build"))
-    subprocess.run(["meson", "compile", "-C", build, "sample_cost"], check=True, stdout=sys.stderr,
-                   timeout=300)
-    return build / "bench" / "sample_cost"
 
 
 def take(bench, binary, subject, program, hz):
@@ -67,7 +56,7 @@ def measure_tables(bench, binary, tables, turns, program, hz, kind):
 
 
 def measure_rows(bench):
-    binary = build_tool()
+    binary = build_program("sample_cost")
     if bench.wants("single"):
         for program, name, goal in bench.some(PROGRAMS):
             for hz, rate in RATES:

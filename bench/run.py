@@ -7,6 +7,7 @@
 import argparse
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -19,6 +20,7 @@ import row_bytes
 import row_churn
 import row_cpu
 import row_lines
+import row_regions
 import row_report
 import row_single
 import row_slowdown
@@ -31,7 +33,7 @@ import tools
 from bench import Bench
 
 THEMES = (row_speed, row_single, row_churn, row_cpu, row_threads, row_slowdown, row_bytes,
-          row_start, row_report, row_trace, row_lines)
+          row_start, row_report, row_trace, row_lines, row_regions)
 ROWS = tuple(row for theme in THEMES for row in theme.ROWS)
 OWN_MOUNTS = "CAIRN_BENCH_OWN_MOUNTS"
 NEWEST_OUTSIDE = (3, 13)  # austin and py-spy read it, and so does every Debian's tool chain
@@ -79,10 +81,11 @@ def commit():
 
 
 def measure_all(bench):
+    """Writes the page anew after each theme: what was measured is kept however the run ends."""
     begin, neighbours = time.monotonic(), machine.Neighbours()
     facts = {"date": time.strftime("%Y-%m-%d %H:%M"), "commit": commit(),
              "machine": machine.describe(), "rounds": bench.rounds, "quick": bench.quick,
-             "which": bench.which,
+             "which": bench.which, "rows": [] if set(bench.rows) == set(ROWS) else bench.rows,
              "versions": {name: version for name, (_, version) in bench.tools.items()},
              "subjects": [subject.label for subject in
                           (*bench.subjects.values(), *bench.others.values())]}
@@ -92,13 +95,17 @@ def measure_all(bench):
             theme.measure_rows(bench)
             for table in bench.tables[first:]:
                 table.neighbour_cores = during.cores()
-    facts["minutes"] = (time.monotonic() - begin) / 60
-    facts["neighbour_cores"] = neighbours.cores()
-    return {**facts, "reasons": bench.reasons, "refused": bench.refused}
+            facts["minutes"] = (time.monotonic() - begin) / 60
+            facts["neighbour_cores"] = neighbours.cores()
+            page = results.write({**facts, "reasons": bench.reasons, "refused": bench.refused},
+                                 bench.tables)
+    return page
 
 
 def main():
     args = arguments()
+    # Tools are ended by it; a shell that starts this in the background has it ignored, by them too.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     enter_own_mounts()
     every, peers, reasons = subjects.find(NEWEST_OUTSIDE)
     main, others = chosen(args.interpreters, every, peers)
@@ -118,7 +125,7 @@ def main():
     if "cairn" not in bench.tools:
         sys.exit(f"no cairn to measure: {reasons['cairn']}")
     try:
-        page = results.write(measure_all(bench), bench.tables)
+        page = measure_all(bench)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     print(page.read_text())

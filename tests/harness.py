@@ -6,6 +6,7 @@ under chroot and are profiled from outside. Every process started here has a dea
 """
 import atexit
 import contextlib
+import fcntl
 import gzip
 import hashlib
 import json
@@ -143,21 +144,52 @@ def all_interpreters():
 
 
 @contextlib.contextmanager
+def sharers(chroot):
+    """Under a lock: who has the package in the chroot, {"pids": …, "top": what is to go with the last
+    of them}; those that are over are not among them."""
+    with open(f"{chroot}/tmp/cairn-sharers", "a+", encoding="utf-8") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        file.seek(0)
+        told = json.loads(file.read() or '{"pids": [], "top": ""}')
+        told["pids"] = [pid for pid in told["pids"] if Path(f"/proc/{pid}").exists()]
+        if told["top"] and not told["pids"]:
+            shutil.rmtree(told["top"], ignore_errors=True)
+        yield told
+        file.truncate(0)
+        file.write(json.dumps(told))
+
+
+@contextlib.contextmanager
+def package_in(chroot):
+    """The package at its own path in the chroot; workers of one run of tests have it together."""
+    inside = Path(f"{chroot}{built_package()}")
+    with sharers(chroot) as told:
+        if not told["pids"]:
+            top = inside  # the first folder on the way that is not there
+            while not top.parent.exists():
+                top = top.parent
+            told["top"] = str(top)
+            shutil.copytree(built_package(), inside, ignore=shutil.ignore_patterns("__pycache__", "*.p"))
+        told["pids"].append(os.getpid())
+    try:
+        yield
+    finally:
+        with sharers(chroot) as told:
+            told["pids"].remove(os.getpid())
+            if not told["pids"]:
+                shutil.rmtree(told["top"])
+
+
+@contextlib.contextmanager
 def shared_with(chroot):
     """A folder that has one path in the chroot and outside; the package has one as well."""
     spool = Path(tempfile.mkdtemp(prefix="cairn-test-", dir=f"{chroot}/tmp"))
     outside = Path("/tmp") / spool.name
     outside.symlink_to(spool)
-    package = built_package()
-    inside = Path(f"{chroot}{package}")
-    top = inside  # the first folder on the way that is not there
-    while not top.parent.exists():
-        top = top.parent
-    shutil.copytree(package, inside, ignore=shutil.ignore_patterns("__pycache__", "*.p"))
     try:
-        yield outside
+        with package_in(chroot):
+            yield outside
     finally:
-        shutil.rmtree(top)
         outside.unlink()
         shutil.rmtree(spool)
 

@@ -6,7 +6,7 @@
 usage: abis.py BUILD_ROOT [--changed]
 
 Found are pyenv's versions, the system's, and those that tools/interpreters.sh has unpacked into
-build/interp. What has no headers is said on stderr and left out. The list is also kept in
+build/interp; with $CAIRN_PYTHONS only those that it names, with colons between. What has no headers is said on stderr and left out. The list is also kept in
 BUILD_ROOT/abis; with --changed it is not printed, and the status is 0 when it is another one than
 that.
 """
@@ -28,11 +28,16 @@ print(json.dumps([sys.implementation.name, sys.version_info[:3],
 """
 
 
-def installed():
+def candidates():
+    if "CAIRN_PYTHONS" in os.environ:
+        return [pathlib.Path(path) for path in os.environ["CAIRN_PYTHONS"].split(":")]
     pyenv = pathlib.Path(os.environ.get("PYENV_ROOT", pathlib.Path.home() / ".pyenv")) / "versions"
-    candidates = sorted(pyenv.glob("*/bin/python3"))
-    candidates += [pathlib.Path(f"/usr/bin/python3.{minor}") for minor in SUPPORTED]
-    for path in candidates:
+    found = sorted(pyenv.glob("*/bin/python3"))
+    return found + [pathlib.Path(f"/usr/bin/python3.{minor}") for minor in SUPPORTED]
+
+
+def installed():
+    for path in candidates():
         if not path.exists():
             continue
         try:
@@ -48,7 +53,8 @@ def installed():
 
 def unpacked():
     listing = ROOT / "build" / "interp" / "list"
-    for line in listing.read_text().splitlines() if listing.exists() else ():
+    asked = listing.exists() and "CAIRN_PYTHONS" not in os.environ
+    for line in listing.read_text().splitlines() if asked else ():
         version, folder, name = line.split()
         minor = re.match(r"python3\.(\d+)(.*)", name)
         suffix = f".cpython-3{minor[1]}{minor[2]}-{platform.machine()}-linux-gnu.so"

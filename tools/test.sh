@@ -76,7 +76,7 @@ pytest_stage e2e 1500 -m alone ${folders:-tests/e2e}
 pytest_stage accuracy 1500 tests/accuracy
 pytest_stage faults "${CAIRN_FULL:+3}600" tests/fault
 variant build-asan -Db_sanitize=address,undefined
-meson_stage sanitizers 600 build-asan 'unit corpus'
+meson_stage sanitizers 600 build-asan 'unit corpus' --timeout-multiplier 3
 meson_stage aarch64 300 build cross
 if [ "${CAIRN_FULL:-}" ]; then
     export CAIRN_TEST_WRAP='valgrind -q --error-exitcode=9 --leak-check=full'

@@ -1,23 +1,33 @@
 """What it costs to count calls: CPU ns added to each by cProfile and by cairn.cprofile.
 
-    calls.py PACKAGE REPEATS
+    calls.py PACKAGE REPEATS [FOLDER OF VIZTRACER]
 
 The two and a run without either take turns; the least of each is taken, since whatever comes
 between adds. Prints {what: {tool: ns}}; "python" is a call and return of a Python function where
 calls of C are not asked for, "c" a call of a builtin, "resume" a generator's resume and yield.
+"timeline" is "python and c" with the time of each call kept, beside VizTracer where it is there.
 """
 import json
+import shutil
 import sys
+import tempfile
 import time
 
-sys.path.insert(0, sys.argv[1])
+sys.path[:0] = [word for word in (sys.argv[1], *sys.argv[3:]) if word]
 
 import cProfile  # noqa: E402
 
+import cairn._exact  # noqa: E402
 import cairn.cprofile  # noqa: E402
+
+try:
+    from viztracer import VizTracer
+except ImportError:
+    VizTracer = None
 
 COUNT = 50000
 TOOLS = {"none": None, "cProfile": cProfile.Profile, "cairn": cairn.cprofile.Profile}
+ROOM_BYTES = 16 << 20  # for all calls of a run
 clock = time.process_time
 
 
@@ -53,6 +63,34 @@ def resume():
     return clock() - begun
 
 
+class Timeline:
+    """What `cairn run --timeline` does to a program."""
+
+    def enable(self, builtins):
+        self.folder = tempfile.mkdtemp()
+        self.profiler = cairn._exact.Profiler(builtins=builtins, apart=True)
+        self.profiler.record(self.folder, [], True, ROOM_BYTES)
+
+    def disable(self):
+        self.profiler.end()
+        shutil.rmtree(self.folder)
+
+
+class Viz:
+    def enable(self, builtins):
+        self.tracer = VizTracer(tracer_entries=3 * COUNT, ignore_c_function=not builtins, verbose=0)
+        self.tracer.start()
+
+    def disable(self):
+        self.tracer.stop()
+        self.tracer.clear()
+
+
+TIMELINES = {"none": None, "cairn": Timeline}
+if VizTracer:
+    TIMELINES["viztracer"] = Viz
+
+
 def cost(work, tool, options):
     if tool is None:
         return work()
@@ -64,10 +102,10 @@ def cost(work, tool, options):
         profile.disable()
 
 
-def measured(work, options, repeats):
-    least = dict.fromkeys(TOOLS, float("inf"))
+def measured(work, options, repeats, tools=TOOLS):
+    least = dict.fromkeys(tools, float("inf"))
     for _ in range(repeats):
-        for name, tool in TOOLS.items():
+        for name, tool in tools.items():
             least[name] = min(least[name], cost(work, tool, options))
     alone = least.pop("none")
     return {name: (time - alone) / COUNT * 1e9 for name, time in least.items()}
@@ -79,4 +117,5 @@ print(json.dumps({
     "python and c": measured(python, {}, repeats),
     "c": measured(c, {}, repeats),
     "resume": measured(resume, {"builtins": False}, repeats),
+    "timeline": measured(python, {"builtins": True}, repeats, TIMELINES),
 }))  # fmt: skip

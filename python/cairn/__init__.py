@@ -2,7 +2,8 @@
 
 `with cairn.profile(): …` and `@cairn.profile` sample the program that they stand in. In one that
 `cairn run --exact`, --lines or --opcodes started, `cairn.stop()` ends the counting, and
-`cairn.start()` goes on with it.
+`cairn.start()` goes on with it. `with cairn.region("load"): …`, `@cairn.timed` and
+`cairn.mark(frame=17)` say what the program is at, to whoever records it.
 
 Only the standard library, and only what every Python from 3.8 on understands: this runs inside
 the interpreter that somebody wants to profile.
@@ -10,7 +11,7 @@ the interpreter that somebody wants to profile.
 import os
 import sys
 
-__all__ = ["find_command", "profile", "start", "stop"]
+__all__ = ["find_command", "mark", "profile", "region", "start", "stop", "timed"]
 
 
 def find_command():
@@ -68,6 +69,16 @@ def _count(on):
     except ImportError:
         return False  # there is no such engine for this Python: then nothing is counted here
     return _exact.count(on)
+
+
+def __getattr__(name):
+    """region, timed and mark: those who ask for none need no extension module."""
+    if name not in ("region", "timed", "mark"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from cairn import _regions
+
+    globals().update(region=_regions.region, timed=_regions.timed, mark=_regions.mark)
+    return globals()[name]
 
 
 def load_ipython_extension(shell):

@@ -1,5 +1,6 @@
 #include "callspool.h"
 
+#include <stdio.h>
 #include <unistd.h>
 
 #include "clock.h"
@@ -8,12 +9,16 @@
 #include "map.h"
 #include "spoolfile.h"
 #include "ticks.h"
+#include "timelinespool.h"
 #include "vec.h"
 #include "writer.h"
 
 #define MOST_ITEMS ((size_t)1 << 28)
 #define MOST_COUNT ((uint64_t)INT64_MAX)
 #define DEEPEST ((size_t)1 << 24)
+#define LEAST_PIECE_BYTES 32
+#define COSTS 7 /* numbers in struct cairn_spool_costs */
+#define MOST_COST_NS 1e6
 
 enum column { COL_TRACK, COL_STACK, COL_CALLS, COL_RESUMES, COL_SELF, COL_TOTAL, COL_AWAY, COLS };
 
@@ -32,6 +37,11 @@ struct sums {
     uint64_t calls, resumes, total, self, suspended;
 };
 
+_Static_assert(sizeof(struct cairn_exact_key) >= LEAST_PIECE_BYTES, "it is the least");
+_Static_assert(sizeof(struct cairn_exact_extra) >= LEAST_PIECE_BYTES, "it is the least");
+_Static_assert(sizeof(struct cairn_exact_entry) >= LEAST_PIECE_BYTES, "it is the least");
+_Static_assert(sizeof(struct cairn_exact_node) >= LEAST_PIECE_BYTES, "it is the least");
+
 struct step { /* a node to be visited */
     uint64_t node;
     uint32_t stack; /* of its parent */
@@ -41,6 +51,7 @@ struct tree {
     struct cairn_writer *writer;
     struct cairn_err *err;
     double tick_ns;
+    struct cairn_timelinespool times;
     const struct cairn_spoolfile *file;
     struct cairn_callspool_result *result;
     uint32_t boot_id, process, thread, truncated; /* strings, tracks, a location */
@@ -49,12 +60,24 @@ struct tree {
     CAIRN_VEC(struct sums) sums;
     CAIRN_VEC(struct step) steps;
     uint64_t events, lost, strays, healed, folded;
-    uint64_t visits; /* nodes of this file: no more than have room in it */
+    struct cairn_spool_costs costs; /* of all processes, each times its events; ns */
+    double costed;                  /* those events; no whole number, which could wrap */
+    uint64_t left;                  /* pieces of this file: no more than have room in it */
 };
 
 static const void *at(const struct tree *tree, const void *address, size_t size_bytes)
 {
     return cairn_spoolfile_at(tree->file, address, size_bytes);
+}
+
+/* Before each piece of a list. A list may be a ring, and many may hold the same one: together they
+ * have no more pieces than the file has room for. */
+static bool goes_on(struct tree *tree)
+{
+    if (tree->left == 0)
+        return false;
+    tree->left--;
+    return true;
 }
 
 static uint64_t to_count(uint64_t value)
@@ -130,7 +153,7 @@ static int put_locations(struct tree *tree, const struct cairn_exact_thread *thr
 {
     const struct cairn_exact_key *key = at(tree, thread->first_key, sizeof(*key));
 
-    for (size_t left = tree->file->size_bytes / sizeof(*key); key != NULL && left > 0; left--) {
+    while (key != NULL && goes_on(tree)) {
         CAIRN_TRY(put_location(tree, key));
         key = key->next == NULL ? NULL : at(tree, key->next, sizeof(*key));
     }
@@ -170,8 +193,7 @@ static int take_extras(struct tree *tree, const struct cairn_exact_thread *threa
     const struct cairn_exact_extra *extra = at(tree, thread->first_extra, sizeof(*extra));
     struct sums *sums;
 
-    for (size_t left = tree->file->size_bytes / sizeof(*extra);
-         thread->first_extra != NULL && extra != NULL && left > 0; left--) {
+    while (thread->first_extra != NULL && extra != NULL && goes_on(tree)) {
         CAIRN_TRY(beside_of(tree, extra->node, &sums));
         sums->resumes += (uint64_t)extra->resumes;
         sums->suspended += (uint64_t)extra->suspended;
@@ -191,7 +213,7 @@ static int take_open(struct tree *tree, const struct cairn_exact_thread *thread)
     if (depth == 0 || depth > DEEPEST)
         return 0;
     stack = at(tree, thread->stack, depth * sizeof(*stack));
-    for (; stack != NULL && depth > 0; depth--) {
+    for (; stack != NULL && depth > 0 && goes_on(tree); depth--) {
         const struct cairn_exact_entry *entry = &stack[depth - 1];
         uint64_t total = (uint64_t)thread->last - (uint64_t)entry->start;
 
@@ -254,6 +276,7 @@ static int visit(struct tree *tree, struct step step)
         return 0;
     }
     CAIRN_TRY(put_row(tree, stack, &sums));
+    CAIRN_TRY(cairn_timelinespool_learn(&tree->times, step.node, stack));
     return push(tree, node->first, stack);
 }
 
@@ -261,7 +284,7 @@ static int put_tree(struct tree *tree, const struct cairn_exact_node *root)
 {
     tree->steps.count = 0;
     CAIRN_TRY(push(tree, root->first, 0));
-    while (tree->steps.count > 0 && tree->visits++ < tree->file->size_bytes / sizeof(*root))
+    while (tree->steps.count > 0 && goes_on(tree))
         CAIRN_TRY(visit(tree, tree->steps.items[--tree->steps.count]));
     return 0;
 }
@@ -269,8 +292,8 @@ static int put_tree(struct tree *tree, const struct cairn_exact_node *root)
 /* A pair of caller and callee whose path is not known. Calls that were made below a call of the
  * same callee, or of the same pair, get a stack on which that stands: so what counts recursion once
  * does so here as well. */
-static int put_pair(struct tree *tree, const struct cairn_exact_fold *fold, unsigned repeated,
-                    const struct sums *sums)
+static int put_pair(struct tree *tree, const void *address, const struct cairn_exact_fold *fold,
+                    unsigned repeated, const struct sums *sums)
 {
     const void *path[] = {fold->caller, fold->node.key, fold->caller, fold->node.key};
     size_t from = repeated == 2 ? 0 : repeated == 1 ? 1 : 2;
@@ -281,7 +304,11 @@ static int put_pair(struct tree *tree, const struct cairn_exact_fold *fold, unsi
     for (size_t i = from; i < 4 && known; i++)
         if (path[i] != NULL)
             CAIRN_TRY(stack_of(tree, stack, path[i], &stack, &known));
-    return known ? put_row(tree, stack, sums) : 0;
+    if (!known)
+        return 0;
+    if (sums->calls != 0 || sums->resumes != 0 || sums->total != 0)
+        CAIRN_TRY(cairn_timelinespool_learn(&tree->times, (uint64_t)(uintptr_t)address, stack));
+    return put_row(tree, stack, sums);
 }
 
 static int put_fold(struct tree *tree, const void *address, const struct cairn_exact_fold *fold)
@@ -294,17 +321,16 @@ static int put_fold(struct tree *tree, const void *address, const struct cairn_e
                          .total = (uint64_t)fold->edge_total - (uint64_t)fold->outer_total};
     rest = (struct sums){.calls = all.calls - (uint64_t)fold->edge_calls,
                          .total = all.total - (uint64_t)fold->edge_total};
-    CAIRN_TRY(put_pair(tree, fold, 0, &outer));
-    CAIRN_TRY(put_pair(tree, fold, 1, &pair));
-    return put_pair(tree, fold, 2, &rest);
+    CAIRN_TRY(put_pair(tree, address, fold, 0, &outer));
+    CAIRN_TRY(put_pair(tree, address, fold, 1, &pair));
+    return put_pair(tree, address, fold, 2, &rest);
 }
 
 static int put_folds(struct tree *tree, const struct cairn_exact_thread *thread)
 {
     const void *address = thread->first_fold;
 
-    for (size_t left = tree->file->size_bytes / sizeof(struct cairn_exact_fold);
-         address != NULL && left > 0; left--) {
+    while (address != NULL && goes_on(tree)) {
         const struct cairn_exact_fold *fold = at(tree, address, sizeof(*fold));
 
         if (fold == NULL)
@@ -315,7 +341,8 @@ static int put_folds(struct tree *tree, const struct cairn_exact_thread *thread)
     return 0;
 }
 
-static int put_thread(struct tree *tree, const struct cairn_exact_thread *thread)
+static int put_thread(struct tree *tree, const void *address,
+                      const struct cairn_exact_thread *thread)
 {
     const struct cairn_track_def track = {.kind = CAIRN_TRACK_THREAD,
                                           .parent = tree->process,
@@ -334,7 +361,9 @@ static int put_thread(struct tree *tree, const struct cairn_exact_thread *thread
     tree->strays += thread->tally.strays;
     tree->healed += thread->tally.healed;
     tree->folded += thread->tally.folded;
-    return put_folds(tree, thread);
+    CAIRN_TRY(put_folds(tree, thread));
+    return cairn_timelinespool_put(&tree->times, (uint64_t)(uintptr_t)address, tree->thread,
+                                   thread->last);
 }
 
 static int put_process(struct tree *tree, const struct cairn_spool_head *head)
@@ -344,36 +373,82 @@ static int put_process(struct tree *tree, const struct cairn_spool_head *head)
                                           .start_ns = head->start_ns,
                                           .boot_id = tree->boot_id};
     const struct cairn_exact_thread *thread;
+    const void *address = head->root;
 
     tree->process = 0;
-    tree->visits = 0;
+    tree->left = tree->file->size_bytes / LEAST_PIECE_BYTES;
     tree->lost += head->lost;
     cairn_map_clear(&tree->locations);
     CAIRN_TRY(cairn_writer_track(tree->writer, &track, &tree->process));
-    thread = head->root == NULL ? NULL : at(tree, head->root, sizeof(*thread));
-    for (size_t left = tree->file->size_bytes / sizeof(*thread); thread != NULL && left > 0;
-         left--) {
-        CAIRN_TRY(put_thread(tree, thread));
-        thread = thread->next == NULL ? NULL : at(tree, thread->next, sizeof(*thread));
+    CAIRN_TRY(cairn_timelinespool_open(&tree->times, tree->file));
+    while (address != NULL && goes_on(tree)) {
+        thread = at(tree, address, sizeof(*thread));
+        if (thread == NULL)
+            break;
+        CAIRN_TRY(put_thread(tree, address, thread));
+        address = thread->next;
     }
     return 0;
+}
+
+/* Counts what the events of a process cost there. What a file says may be anything. */
+static void add_costs(struct tree *tree, const struct cairn_spool_costs *costs, uint64_t events)
+{
+    const double *from = (const double *)(const void *)costs;
+    double *to = (double *)(void *)&tree->costs;
+
+    _Static_assert(sizeof(*costs) == COSTS * sizeof(*from), "they are all of one type");
+    for (size_t i = 0; i < COSTS; i++)
+        if (!(from[i] >= 0 && from[i] < MOST_COST_NS))
+            return;
+    if (from[0] <= 0) /* they were not measured */
+        return;
+    for (size_t i = 0; i < COSTS; i++)
+        to[i] += from[i] * (double)events;
+    tree->costed += (double)events;
 }
 
 static int put_file(void *context, const struct cairn_spoolfile *file)
 {
     struct tree *tree = context;
+    uint64_t before = tree->events;
+    int code;
 
     tree->file = file;
     tree->result->processes++;
     tree->result->cut_short += file->cut;
-    return put_process(tree, file->head);
+    code = put_process(tree, file->head);
+    add_costs(tree, &file->head->costs, tree->events - before);
+    if (tree->times.fd < 0)
+        tree->times.untold += tree->events - before;
+    return code;
+}
+
+static int put_costs(struct tree *tree)
+{
+    const double *costs = (const double *)(const void *)&tree->costs;
+    char text[COSTS * 16];
+    size_t length = 0;
+
+    if (tree->costed <= 0)
+        return 0;
+    for (size_t i = 0; i < COSTS && length < sizeof(text); i++)
+        length += (size_t)snprintf(text + length, sizeof(text) - length, "%s%.1f", i ? " " : "",
+                                   costs[i] / tree->costed);
+    return length >= sizeof(text)
+               ? 0
+               : cairn_writer_env(tree->writer, "counting.costs_ns",
+                                  (struct cairn_span){(const uint8_t *)text, length});
 }
 
 static int put_counters(struct tree *tree, const struct cairn_callspool_result *result)
 {
     CAIRN_TRY(cairn_linespool_counters(tree->writer, &result->lines));
+    CAIRN_TRY(cairn_regionspool_counters(tree->writer, &result->regions));
     if (result->processes == 0)
         return 0;
+    CAIRN_TRY(put_costs(tree));
+    CAIRN_TRY(cairn_timelinespool_counters(&tree->times));
     CAIRN_TRY(cairn_writer_counter(tree->writer, "exact_processes", result->processes));
     CAIRN_TRY(cairn_writer_counter(tree->writer, "exact_cut_short", result->cut_short));
     CAIRN_TRY(cairn_writer_counter(tree->writer, "events", tree->events));
@@ -405,14 +480,23 @@ int cairn_callspool_write(const char *folder, struct cairn_sink *sink, uint32_t 
     *ret_result = (struct cairn_callspool_result){0};
     cairn_map_init(&tree.locations, MOST_ITEMS);
     cairn_map_init(&tree.beside, MOST_ITEMS);
+    cairn_timelinespool_init(&tree.times);
     code = cairn_writer_open(sink, &options, &tree.writer);
+    tree.times.writer = tree.writer;
+    tree.times.err = err;
+    tree.times.tick_ns = tree.tick_ns;
     if (code == 0)
         code = begin(&tree);
     if (code == 0)
         code = cairn_spoolfile_each(folder, &cairn_spool_calls, put_file, &tree);
     if (code == 0)
         code = cairn_linespool_put(folder, tree.writer, tree.boot_id, &ret_result->lines, err);
+    if (code == 0)
+        code = cairn_regionspool_put(folder, tree.writer, tree.boot_id, &ret_result->regions, err);
     ret_result->lost = tree.lost;
+    ret_result->times.kept = tree.times.kept;
+    ret_result->times.lost = tree.times.lost;
+    ret_result->times.gone = tree.times.gone;
     if (code == 0)
         code = put_counters(&tree, ret_result);
     if (code == 0)
@@ -423,6 +507,7 @@ int cairn_callspool_write(const char *folder, struct cairn_sink *sink, uint32_t 
     cairn_writer_free(tree.writer);
     cairn_map_release(&tree.locations);
     cairn_map_release(&tree.beside);
+    cairn_timelinespool_release(&tree.times);
     cairn_vec_release(&tree.sums);
     cairn_vec_release(&tree.steps);
     return code;

@@ -8,17 +8,22 @@
 
 #include "err.h"
 #include "linespool.h"
+#include "regionspool.h"
 #include "sink.h"
 
 struct cairn_callspool_result {
     uint64_t processes, cut_short; /* files of calls; those that were not ended on purpose */
     uint64_t lost;                 /* calls */
+    struct {
+        uint64_t kept, lost, gone; /* calls: rows; without room; that made room for later ones */
+    } times;
     struct cairn_linespool_result lines;
+    struct cairn_regionspool_result regions;
 };
 
-/* Writes the trees of calls and the lines of all files of `folder` as a writer of its own,
- * `writer_id`.
- * cairn_ticks_begin() was called before the processes began. 0; -CAIRN_EIO, -CAIRN_ENOMEM or what
+/* Writes the trees of calls, the lines and the regions of all files of `folder` as a writer of its
+ * own, `writer_id`.
+ * This process began before those did. 0; -CAIRN_EIO, -CAIRN_ENOMEM or what
  * the sink says. */
 int cairn_callspool_write(const char *folder, struct cairn_sink *sink, uint32_t writer_id,
                           struct cairn_callspool_result *ret_result, struct cairn_err *err);

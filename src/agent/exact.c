@@ -40,6 +40,8 @@ static inline void pop(const struct cairn_exact *exact, struct cairn_exact_threa
     int64_t total = now - top->start;
 
     thread->last = now;
+    if (__builtin_expect(top->event != NULL, 0))
+        cairn_event_end(top->event, cairn_event_node(exact->timeline, node), top->start, total);
     node->calls++;
     node->total += total;
     node->self += total - top->inside;
@@ -186,6 +188,23 @@ static inline struct cairn_exact_thread *thread_of(struct cairn_exact *exact)
     return NULL;
 }
 
+/* The place of a call that begins, in the timeline; NULL: it is not kept. */
+static inline struct cairn_event *note(struct cairn_exact *exact, struct cairn_exact_thread *thread,
+                                       const struct cairn_exact_entry *entry)
+{
+    struct cairn_event *event = thread->event;
+
+    if (__builtin_expect(event == thread->event_end, 0))
+        event = cairn_timeline_turn(exact->timeline, thread, &thread->event_end);
+    if (__builtin_expect(event == NULL, 0)) {
+        thread->event = thread->event_end; /* the next one asks again */
+        return NULL;
+    }
+    cairn_event_begin(event, cairn_event_node(exact->timeline, entry->node), entry->start);
+    thread->event = event + 1;
+    return event;
+}
+
 /* Whether it is on the stack now. */
 static bool push(struct cairn_exact *exact, struct cairn_exact_thread *thread, const void *key,
                  uintptr_t frame, void *callee)
@@ -212,7 +231,10 @@ static bool push(struct cairn_exact *exact, struct cairn_exact_thread *thread, c
     entry->node = node;
     entry->frame = frame;
     entry->inside = 0;
+    entry->event = NULL;
     entry->start = thread->last = now_of(exact);
+    if (__builtin_expect(exact->timeline != NULL, 0))
+        entry->event = note(exact, thread, entry);
     return true;
 }
 
@@ -409,6 +431,7 @@ static void forget(struct cairn_exact *exact, struct cairn_exact_thread *thread)
     cairn_pairs_release(&thread->children, &exact->budget);
     cairn_pairs_release(&thread->folds, &exact->budget);
     cairn_pairs_release(&thread->keys, &exact->budget);
+    cairn_pairs_release(&thread->extras, &exact->budget);
     cairn_pool_release(&thread->pool, &exact->budget);
 }
 
@@ -428,13 +451,16 @@ void cairn_exact_clear(struct cairn_exact *exact)
         if (exact->spool == NULL)
             cairn_exact_give_spares(threads, threads);
     }
+    if (exact->spool == NULL) {
+        cairn_pairs_release(&exact->sleepers, &exact->budget);
+        cairn_pool_release(&exact->pool, &exact->budget);
+    }
 }
 
 void cairn_exact_init(struct cairn_exact *exact, const struct cairn_exact_host *host,
                       size_t max_bytes, size_t max_nodes, size_t max_depth)
 {
     cairn_exact_watch();
-    cairn_ticks_begin();
     *exact = (struct cairn_exact){.host = *host,
                                   .budget.max_bytes = max_bytes,
                                   .max_nodes = max_nodes,
@@ -463,6 +489,11 @@ void cairn_exact_spool(struct cairn_exact *exact, struct cairn_spool *spool,
     exact->budget.grow = cairn_spool_grow;
     exact->budget.shrink = cairn_spool_shrink;
     exact->budget.context = spool;
+}
+
+void cairn_exact_keep_times(struct cairn_exact *exact, struct cairn_timeline *timeline)
+{
+    exact->timeline = timeline;
 }
 
 void cairn_exact_release(struct cairn_exact *exact)

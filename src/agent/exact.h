@@ -32,6 +32,7 @@
 #include "spool.h"
 
 struct cairn_exact_thread;
+struct cairn_timeline;
 
 struct cairn_exact_words { /* what a callee is called: UTF-8, borrowed until the next call */
     struct cairn_span name, qualname, file;
@@ -71,10 +72,11 @@ struct cairn_exact {
     struct cairn_exact_tally tally; /* of no thread in particular */
     struct cairn_spool *spool;      /* NULL: memory of its own */
     cairn_exact_describe *describe;
-    unsigned forks, records;     /* with a spool: of the process, and in the file */
-    struct cairn_pool pool;      /* with a spool: what belongs to no thread */
-    struct cairn_pairs sleepers; /* frames that yielded */
-    bool flat;                   /* from the next empty stack on: callers are not told apart */
+    struct cairn_timeline *timeline; /* NULL: when calls were is not kept */
+    unsigned forks, records;         /* with a spool: of the process, and in the file */
+    struct cairn_pool pool;          /* with a spool: what belongs to no thread */
+    struct cairn_pairs sleepers;     /* frames that yielded */
+    bool flat;                       /* from the next empty stack on: callers are not told apart */
 };
 
 void cairn_exact_init(struct cairn_exact *exact, const struct cairn_exact_host *host,
@@ -85,6 +87,9 @@ void cairn_exact_release(struct cairn_exact *exact);
  * something that was learnt is called, and is asked once for each. */
 void cairn_exact_spool(struct cairn_exact *exact, struct cairn_spool *spool,
                        cairn_exact_describe *describe);
+
+/* Keeps when each call was, too: in a timeline that is open, beside that spool. */
+void cairn_exact_keep_times(struct cairn_exact *exact, struct cairn_timeline *timeline);
 
 /* Forgets all that was counted. */
 void cairn_exact_clear(struct cairn_exact *exact);

@@ -4,6 +4,7 @@
 #define CAIRN_EXACT_PARTS_H
 
 #include "exact.h"
+#include "timeline.h"
 
 struct cairn_exact_node { /* one cache line */
     const void *key;
@@ -49,7 +50,8 @@ struct cairn_exact_key {
 struct cairn_exact_entry {
     struct cairn_exact_node *node;
     uintptr_t frame;
-    int64_t start, inside; /* inside: time in what it called */
+    int64_t start, inside;     /* inside: time in what it called */
+    struct cairn_event *event; /* of the timeline; NULL: none */
 };
 
 /* Never unmapped, so that a thread may look at the record that it had. */
@@ -65,8 +67,9 @@ struct cairn_exact_thread {
     struct cairn_exact_fold *first_fold;
     struct cairn_exact_key *first_key;
     struct cairn_exact_extra *first_extra;
-    uint64_t tid, start_ns; /* with a spool, as the kernel tells them */
-    int64_t last;           /* when something was entered or left last */
+    uint64_t tid, start_ns;                /* with a spool, as the kernel tells them */
+    int64_t last;                          /* when something was entered or left last */
+    struct cairn_event *event, *event_end; /* of the timeline: the next one, and the page's end */
     struct cairn_pool pool;
     struct cairn_exact_tally tally;
     struct cairn_exact_thread *next;

@@ -136,7 +136,13 @@ static bool adopt(const struct cairn_exact *exact, struct cairn_exact_thread *th
                                      false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
         return false;
     thread->tally.healed += thread->depth;
-    thread->depth = 0;
+    while (thread->depth > 0) {
+        const struct cairn_exact_entry *entry = &thread->stack[--thread->depth];
+
+        if (entry->event != NULL)
+            cairn_event_end(entry->event, cairn_event_node(exact->timeline, entry->node),
+                            entry->start, thread->last - entry->start);
+    }
     thread->busy = false;
     return true;
 }
@@ -170,6 +176,8 @@ static bool begin_again(struct cairn_exact *exact)
         exact->tally = (struct cairn_exact_tally){0};
         exact->budget.used_bytes = 0;
         (void)cairn_spool_again(exact->spool);
+        if (exact->timeline != NULL)
+            cairn_timeline_again(exact->timeline, exact->spool);
     }
     return exact->spool->head != NULL;
 }

@@ -71,7 +71,6 @@ void cairn_lines_init(struct cairn_lines_hub *hub, size_t max_bytes)
     hub->serial = __atomic_add_fetch(&last_serial, 1, __ATOMIC_RELAXED);
     hub->forks = cairn_exact_forks;
     pthread_once(&once, watch);
-    cairn_ticks_begin();
 }
 
 void cairn_lines_release(struct cairn_lines_hub *hub)

@@ -12,6 +12,8 @@
 #include "err.h"
 #include "exact_parts.h"
 #include "lines_parts.h"
+#include "regions.h"
+#include "timeline.h"
 
 #define PAGE ((size_t)4096)
 #define MOST_NAMES 64 /* of processes that had one number */
@@ -20,6 +22,10 @@ const struct cairn_spool_kind cairn_spool_calls = {
     ".calls", {sizeof(struct cairn_exact_thread), sizeof(struct cairn_exact_node)}};
 const struct cairn_spool_kind cairn_spool_lines = {
     ".lines", {sizeof(struct cairn_lines_block), sizeof(struct cairn_line_sum)}};
+const struct cairn_spool_kind cairn_spool_events = {
+    ".events", {sizeof(struct cairn_event_page), sizeof(struct cairn_event)}};
+const struct cairn_spool_kind cairn_spool_regions = {
+    ".regions", {sizeof(struct cairn_region_page), sizeof(struct cairn_region_event)}};
 
 static size_t to_pages(size_t size_bytes)
 {
@@ -59,6 +65,22 @@ static bool may_be_large(void)
     return getrlimit(RLIMIT_FSIZE, &most) < 0 || most.rlim_cur >= CAIRN_SPOOL_REGION_BYTES;
 }
 
+/* A signal may come meanwhile, and a file system may ask for that to be told. */
+static int allocate(int fd, size_t from, size_t size_bytes)
+{
+    int code;
+
+    do {
+        code = posix_fallocate(fd, (off_t)from, (off_t)size_bytes);
+    } while (code == EINTR);
+    return code;
+}
+
+static int make(const char *path)
+{
+    return open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+}
+
 /* A new file that nobody else has; its name is in `path`. */
 static int make_file(struct cairn_spool *spool)
 {
@@ -68,24 +90,23 @@ static int make_file(struct cairn_spool *spool)
         if (snprintf(spool->path, sizeof(spool->path), "%s/%d.%d%s", spool->folder, (int)getpid(),
                      i, spool->kind->suffix) >= (int)sizeof(spool->path))
             return -CAIRN_ELIMIT;
-        fd = open(spool->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+        fd = make(spool->path);
         if (fd >= 0 || errno != EEXIST)
             return fd;
     }
     return -1;
 }
 
-static int map_file(struct cairn_spool *spool)
+/* `place`: of a file that was mapped before, whose pages these take; NULL: anywhere. */
+static int map_file(struct cairn_spool *spool, int fd, void *place)
 {
     struct cairn_spool_head *head = MAP_FAILED;
-    int fd = may_be_large() ? make_file(spool) : -1;
 
     if (fd < 0)
         return -CAIRN_EIO;
-    if (ftruncate(fd, (off_t)CAIRN_SPOOL_REGION_BYTES) == 0 &&
-        posix_fallocate(fd, 0, (off_t)PAGE) == 0)
-        head = mmap(NULL, CAIRN_SPOOL_REGION_BYTES, PROT_READ | PROT_WRITE,
-                    MAP_SHARED | MAP_NORESERVE, fd, 0);
+    if (ftruncate(fd, (off_t)CAIRN_SPOOL_REGION_BYTES) == 0 && allocate(fd, 0, PAGE) == 0)
+        head = mmap(place, CAIRN_SPOOL_REGION_BYTES, PROT_READ | PROT_WRITE,
+                    MAP_SHARED | MAP_NORESERVE | (place == NULL ? 0 : MAP_FIXED), fd, 0);
     close(fd);
     if (head == MAP_FAILED) {
         unlink(spool->path);
@@ -103,8 +124,8 @@ static int map_file(struct cairn_spool *spool)
     return 0;
 }
 
-int cairn_spool_open(struct cairn_spool *spool, const struct cairn_spool_kind *kind,
-                     const char *folder)
+static int open_at(struct cairn_spool *spool, const struct cairn_spool_kind *kind,
+                   const char *folder, void *place)
 {
     size_t length = strlen(folder);
     int saved = errno, code;
@@ -114,7 +135,45 @@ int cairn_spool_open(struct cairn_spool *spool, const struct cairn_spool_kind *k
     if (length >= sizeof(spool->folder))
         return -CAIRN_ELIMIT;
     memcpy(spool->folder, folder, length + 1);
-    code = map_file(spool);
+    code = map_file(spool, may_be_large() ? make_file(spool) : -1, place);
+    errno = saved;
+    return code;
+}
+
+int cairn_spool_open(struct cairn_spool *spool, const struct cairn_spool_kind *kind,
+                     const char *folder)
+{
+    return open_at(spool, kind, folder, NULL);
+}
+
+int cairn_spool_reopen(struct cairn_spool *spool, const char *folder)
+{
+    struct cairn_spool_head *head = spool->head;
+    int code = open_at(spool, spool->kind, folder, head);
+
+    if (code < 0)
+        spool->head = head;
+    return code;
+}
+
+bool cairn_spool_name(const char *first, const struct cairn_spool_kind *first_kind,
+                      const struct cairn_spool_kind *kind, char path[CAIRN_SPOOL_PATH_BYTES])
+{
+    size_t length = strlen(first), end = strlen(first_kind->suffix);
+
+    return length > end && snprintf(path, CAIRN_SPOOL_PATH_BYTES, "%.*s%s", (int)(length - end),
+                                    first, kind->suffix) < CAIRN_SPOOL_PATH_BYTES;
+}
+
+int cairn_spool_beside(struct cairn_spool *spool, const struct cairn_spool_kind *kind,
+                       const struct cairn_spool *first)
+{
+    int saved = errno, code = -CAIRN_EIO;
+
+    spool->kind = kind;
+    spool->head = NULL;
+    if (may_be_large() && cairn_spool_name(first->path, first->kind, kind, spool->path))
+        code = map_file(spool, make(spool->path), NULL);
     errno = saved;
     return code;
 }
@@ -127,7 +186,9 @@ int cairn_spool_again(struct cairn_spool *spool)
     spool->parent = spool->head;
     spool->head = NULL;
     spool->inherited = true;
-    code = map_file(spool);
+    code = map_file(spool, may_be_large() ? make_file(spool) : -1, NULL);
+    if (code == 0 && spool->parent != NULL)
+        spool->head->costs = spool->parent->costs;
     errno = saved;
     return code;
 }
@@ -148,16 +209,20 @@ void *cairn_spool_grow(void *context, size_t size_bytes)
     size_t need = to_pages(size_bytes), from;
     int saved = errno, fd, code;
 
-    if (spool->head == NULL || spool->head->used_bytes + need > CAIRN_SPOOL_REGION_BYTES)
+    if (spool->head == NULL || spool->head->used_bytes + need > CAIRN_SPOOL_REGION_BYTES) {
+        spool->refused = ENOSPC;
         return NULL;
+    }
     from = spool->head->used_bytes;
     fd = open(spool->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
-    code = fd < 0 ? -1 : posix_fallocate(fd, (off_t)from, (off_t)need);
+    code = fd < 0 ? errno : allocate(fd, from, need);
     if (fd >= 0)
         close(fd);
     errno = saved;
-    if (code != 0)
+    if (code != 0) {
+        spool->refused = code;
         return NULL;
+    }
     spool->head->used_bytes += need;
     return (char *)spool->head + from;
 }

@@ -23,18 +23,28 @@ struct cairn_spool_kind {     /* of an engine */
     uint32_t struct_bytes[2]; /* of what lies in them: another build has others */
 };
 
-extern const struct cairn_spool_kind cairn_spool_calls, cairn_spool_lines;
+extern const struct cairn_spool_kind cairn_spool_calls, cairn_spool_lines, cairn_spool_events,
+    cairn_spool_regions;
+
+struct cairn_spool_costs {        /* of counting, ns: all of it, and so much within what is timed */
+    double call, call_inside;     /* of a call of Python code, and its end */
+    double native, native_inside; /* of a call of C */
+    double resume, resume_inside; /* of a generator's resume and yield */
+    double event;                 /* of each of them, where a timeline is kept; within */
+};
 
 struct cairn_spool_head {
     uint64_t magic;
     uint32_t struct_bytes[2];
     uint64_t base; /* where the writer has the file mapped */
     uint64_t used_bytes;
-    uint64_t pid, start_ns; /* as the kernel tells them: since boot */
-    void *root;             /* what the engine begins with */
-    uint64_t lost;          /* events of no thread in particular */
-    uint64_t ended;         /* 1: stopped on purpose */
-    uint64_t knows_calls;   /* 1: of lines: what they call is told apart */
+    uint64_t pid, start_ns;         /* as the kernel tells them: since boot */
+    void *root;                     /* what the engine begins with */
+    uint64_t lost;                  /* events of no thread in particular */
+    uint64_t ended;                 /* 1: stopped on purpose */
+    uint64_t knows_calls;           /* 1: of lines: what they call is told apart */
+    struct cairn_spool_costs costs; /* of calls: all 0 when they were not measured */
+    uint64_t gone;                  /* of a timeline: calls that made room for later ones */
 };
 
 struct cairn_spool {
@@ -42,6 +52,7 @@ struct cairn_spool {
     char folder[CAIRN_SPOOL_PATH_BYTES - 64], path[CAIRN_SPOOL_PATH_BYTES];
     struct cairn_spool_head *head;   /* NULL: there is no file */
     struct cairn_spool_head *parent; /* after a fork: the parent's, to be let go */
+    int refused;                     /* why it did not grow last, an errno; 0: never */
     bool inherited;                  /* this is the file of a child made by fork */
 };
 
@@ -49,6 +60,19 @@ struct cairn_spool {
  * as it was. */
 int cairn_spool_open(struct cairn_spool *spool, const struct cairn_spool_kind *kind,
                      const char *folder);
+
+/* The same in another folder, mapped where the file of `spool` is, which is let go: whoever still
+ * writes there writes into this one. On failure all stays as it was. */
+int cairn_spool_reopen(struct cairn_spool *spool, const char *folder);
+
+/* Makes a file of another kind that is named as the one of `first`, which is open: who reads the
+ * one finds the other. 0 or -CAIRN_EIO. errno stays as it was. */
+int cairn_spool_beside(struct cairn_spool *spool, const struct cairn_spool_kind *kind,
+                       const struct cairn_spool *first);
+
+/* The name of a file of `kind` for that of another kind, in `path`; false: there is none. */
+bool cairn_spool_name(const char *first, const struct cairn_spool_kind *first_kind,
+                      const struct cairn_spool_kind *kind, char path[CAIRN_SPOOL_PATH_BYTES]);
 
 /* In a child made by fork: makes a file of its own; the parent's stays mapped, to be read, until it
  * is let go. As above. */

@@ -31,7 +31,8 @@ static bool is_alive(const struct cairn_spool_head *head)
     return head->start_ns != 0 && cairn_spool_start_ns(path) == head->start_ns;
 }
 
-static bool is_ours(const struct cairn_spool_head *head, const struct cairn_spool_kind *kind)
+bool cairn_spoolfile_is_ours(const struct cairn_spool_head *head,
+                             const struct cairn_spool_kind *kind)
 {
     return head->magic == CAIRN_SPOOL_MAGIC && head->struct_bytes[0] == kind->struct_bytes[0] &&
            head->struct_bytes[1] == kind->struct_bytes[1] && head->used_bytes >= sizeof(*head) &&
@@ -51,7 +52,7 @@ static int copy(int folder, const char *name, const struct cairn_spool_kind *kin
     if (fd < 0)
         return 0;
     if (cairn_io_pread(fd, &head, sizeof(head), 0) == (ssize_t)sizeof(head) &&
-        is_ours(&head, kind)) {
+        cairn_spoolfile_is_ours(&head, kind)) {
         ret_file->grew = is_alive(&head);
         ret_file->size_bytes = head.used_bytes;
         bytes = cairn_malloc(head.used_bytes);
@@ -78,7 +79,7 @@ int cairn_spoolfile_each(const char *path, const struct cairn_spool_kind *kind,
                          int (*visit)(void *context, const struct cairn_spoolfile *file),
                          void *context)
 {
-    int folder = cairn_io_open(path, O_RDONLY | O_DIRECTORY, 0), code = 0, count;
+    int folder = cairn_io_open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0), code = 0, count;
     struct dirent **names = NULL;
 
     if (folder < 0)
@@ -89,6 +90,8 @@ int cairn_spoolfile_each(const char *path, const struct cairn_spool_kind *kind,
 
         if (code == 0 && has_suffix(names[i]->d_name, kind))
             code = copy(folder, names[i]->d_name, kind, &file);
+        file.folder = folder;
+        file.name = names[i]->d_name;
         if (code == 0 && file.head != NULL) {
             file.cut = file.head->ended != 1 && !is_alive(file.head);
             code = visit(context, &file);
@@ -101,6 +104,26 @@ int cairn_spoolfile_each(const char *path, const struct cairn_spool_kind *kind,
     return count < 0 ? -CAIRN_EIO : code;
 }
 
+static bool is_engines(const char *name)
+{
+    return has_suffix(name, &cairn_spool_calls) || has_suffix(name, &cairn_spool_lines) ||
+           has_suffix(name, &cairn_spool_events) || has_suffix(name, &cairn_spool_regions);
+}
+
+bool cairn_spoolfile_any(const char *folder)
+{
+    struct dirent **names = NULL;
+    int count = scandir(folder, &names, NULL, NULL);
+    bool any = false;
+
+    for (int i = 0; i < count; i++) {
+        any |= is_engines(names[i]->d_name);
+        free(names[i]);
+    }
+    free(names);
+    return any;
+}
+
 void cairn_spoolfile_remove_all(const char *folder)
 {
     int fd = cairn_io_open(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
@@ -108,9 +131,7 @@ void cairn_spoolfile_remove_all(const char *folder)
     int count = fd < 0 ? -1 : scandirat(fd, ".", &names, NULL, alphasort);
 
     for (int i = 0; i < count; i++) {
-        if (has_suffix(names[i]->d_name, &cairn_spool_calls) ||
-            has_suffix(names[i]->d_name, &cairn_spool_lines) ||
-            strcmp(names[i]->d_name, CAIRN_SPOOL_WANTED) == 0)
+        if (is_engines(names[i]->d_name) || strcmp(names[i]->d_name, CAIRN_SPOOL_WANTED) == 0)
             (void)unlinkat(fd, names[i]->d_name, 0);
         free(names[i]);
     }

@@ -11,8 +11,10 @@
 struct cairn_spoolfile {
     const struct cairn_spool_head *head; /* and all behind it */
     size_t size_bytes;
-    bool grew; /* its process lived when the copy began, and may have counted meanwhile */
-    bool cut;  /* its process is over, and did not end it on purpose */
+    int folder;       /* where it lies, */
+    const char *name; /* and what it is called; both until the visit is over */
+    bool grew;        /* its process lived when the copy began, and may have counted meanwhile */
+    bool cut;         /* its process is over, and did not end it on purpose */
 };
 
 /* Calls `visit` with the copy of each file of the kind, by name; those that are none of ours, or of
@@ -22,9 +24,16 @@ int cairn_spoolfile_each(const char *folder, const struct cairn_spool_kind *kind
                          int (*visit)(void *context, const struct cairn_spoolfile *file),
                          void *context);
 
+/* Whether a file begins as one of that kind, of this build. */
+bool cairn_spoolfile_is_ours(const struct cairn_spool_head *head,
+                             const struct cairn_spool_kind *kind);
+
 /* So many bytes at an address of the process, aligned to 8; NULL: they are not in the file. */
 const void *cairn_spoolfile_at(const struct cairn_spoolfile *file, const void *address,
                                size_t size_bytes);
+
+/* Whether an engine left anything in the folder. */
+bool cairn_spoolfile_any(const char *folder);
 
 /* Takes the folder away, with what engines left in it. */
 void cairn_spoolfile_remove_all(const char *folder);

@@ -1,6 +1,5 @@
 #include "ticks.h"
 
-#include <pthread.h>
 #if defined(__x86_64__) || defined(__i386__)
 #include <cpuid.h>
 #endif
@@ -15,7 +14,6 @@ struct instant {
 };
 
 bool cairn_ticks_counted;
-static pthread_once_t begun = PTHREAD_ONCE_INIT;
 static struct instant start;
 
 /* Whether the counter runs at one rate whatever the processor does. */
@@ -56,15 +54,12 @@ static struct instant take(void)
     return best;
 }
 
-static void begin(void)
+/* Before main() or as the library is loaded: nobody can come first, and of all that Cairn calls,
+ * pthread_once() is what the C library ends the process for when the system refuses its futex. */
+__attribute__((constructor)) static void begin(void)
 {
     cairn_ticks_counted = has_steady_counter();
     start = take();
-}
-
-void cairn_ticks_begin(void)
-{
-    pthread_once(&begun, begin);
 }
 
 double cairn_ticks_ns(void)
@@ -79,4 +74,14 @@ double cairn_ticks_ns(void)
     return now.ticks <= start.ticks
                ? 1
                : (double)(now.ns - start.ns) / (double)(now.ticks - start.ticks);
+}
+
+uint64_t cairn_ticks_mono_ns(int64_t ticks, double tick_ns)
+{
+    double past_ns;
+
+    if (!cairn_ticks_counted)
+        return (uint64_t)ticks;
+    past_ns = (double)(int64_t)((uint64_t)ticks - (uint64_t)start.ticks) * tick_ns;
+    return past_ns > 0 && past_ns < 1e18 ? start.ns + (uint64_t)past_ns : start.ns;
 }

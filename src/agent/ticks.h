@@ -2,8 +2,8 @@
  *
  * On x86 the time stamp counter where the processor says that it runs at one rate, on aarch64 the
  * virtual counter, else CLOCK_MONOTONIC from the vDSO. How long a tick is, is measured against
- * CLOCK_MONOTONIC over the whole time since the first cairn_ticks_begin().
- * Threads: any. cairn_ticks_begin() comes first, once at least.
+ * CLOCK_MONOTONIC over the whole time since this file was loaded.
+ * Threads: any.
  */
 #ifndef CAIRN_TICKS_H
 #define CAIRN_TICKS_H
@@ -16,11 +16,13 @@
 
 extern bool cairn_ticks_counted; /* whether the processor's counter is read; set once */
 
-void cairn_ticks_begin(void);
-
-/* ns in one tick. Waits until 2 ms have gone by since the first cairn_ticks_begin(), for less
- * measures too little. */
+/* ns in one tick. Waits until 2 ms have gone by since this file was loaded, for less measures too
+ * little. */
 double cairn_ticks_ns(void);
+
+/* CLOCK_MONOTONIC in ns at a moment that was read as `ticks`, in this process or in another since
+ * this one began; `tick_ns`: cairn_ticks_ns(). What was later is never earlier. */
+uint64_t cairn_ticks_mono_ns(int64_t ticks, double tick_ns);
 
 /* CLOCK_MONOTONIC in ns, out of line: events need no room for a timespec on their stack. */
 int64_t cairn_ticks_slow(void);

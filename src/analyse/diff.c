@@ -241,6 +241,8 @@ static double scale_of(const struct side *side, enum cairn_diff_scale scale)
         return base_ns > 0;
     if (scale == CAIRN_DIFF_SECOND)
         return span_ns > 0 ? base_ns / span_ns : 0;
+    if (scale == CAIRN_DIFF_REGION)
+        return side->tally->regions ? base_ns / NS_PER_S / (double)side->tally->regions : 0;
     return base_ns / NS_PER_S;
 }
 

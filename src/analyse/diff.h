@@ -17,6 +17,7 @@ enum cairn_diff_scale {                    /* what is compared */
                         CAIRN_DIFF_RUN,    /* seconds, of the whole recordings */
                         CAIRN_DIFF_SECOND, /* seconds for each second recorded */
                         CAIRN_DIFF_SHARE,  /* shares of the thread time */
+                        CAIRN_DIFF_REGION, /* seconds for each of the tally's regions */
 };
 
 enum cairn_diff_verdict {

@@ -1,11 +1,15 @@
 #include "exactrows.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "alloc.h"
+#include "countingcost.h"
 #include "map.h"
 
 #define MOST_ITEMS ((size_t)1 << 30)
+#define GOOD 0.1 /* counting took no more of a row's own time */
+#define FAIR 0.5
 
 struct make {
     struct cairn_exact_table *table;
@@ -13,6 +17,7 @@ struct make {
     const struct cairn_function *functions;
     const struct cairn_frame *frames;
     const struct cairn_node *nodes;
+    struct cairn_counting_cost cost; /* of nodes: taken as they are added */
     struct cairn_map lines, callers; /* function, and {callee, caller}, to a place in the table */
 };
 
@@ -90,6 +95,16 @@ static int add_caller(struct make *make, uint32_t callee, uint32_t function, boo
     return 0;
 }
 
+/* Threads share nodes, and the costs are those of all of them: the first that comes takes them. */
+static void add_cost(struct make *make, uint32_t node, bool repeated, struct cairn_exact_line *line)
+{
+    if (!make->cost.known)
+        return;
+    line->self_cost_ns += make->cost.self_ns[node];
+    line->total_cost_ns += repeated ? 0 : make->cost.total_ns[node];
+    make->cost.self_ns[node] = make->cost.total_ns[node] = 0;
+}
+
 static int add(struct make *make, const struct cairn_call_sum *sum)
 {
     uint32_t function = function_of(make, sum->node), parent = make->nodes[sum->node].parent;
@@ -106,7 +121,9 @@ static int add(struct make *make, const struct cairn_call_sum *sum)
         line->primitive_calls += sum->calls;
         line->total_ns += sum->total_ns;
     }
+    add_cost(make, sum->node, repeated, line);
     make->table->calls += sum->calls;
+    make->table->resumes += sum->resumes;
     make->table->self_ns += sum->self_ns;
     /* What called a call whose path was folded away is its caller; [truncated] is nobody. */
     if (parent == 0 || make->functions[function_of(make, parent)].kind != CAIRN_FUNCTION_PYTHON)
@@ -175,7 +192,8 @@ bool cairn_exact_table_has(const struct cairn_tally *tally)
 {
     const struct cairn_call_sum *sums;
 
-    return tally->filter.metric == CAIRN_METRIC_WALL && cairn_model_calls(tally->model, &sums) > 0;
+    return tally->filter.metric == CAIRN_METRIC_WALL && !tally->filter.region &&
+           cairn_model_calls(tally->model, &sums) > 0;
 }
 
 int cairn_exact_table_make(const struct cairn_tally *tally, enum cairn_sort sort,
@@ -184,9 +202,13 @@ int cairn_exact_table_make(const struct cairn_tally *tally, enum cairn_sort sort
     struct make make = {.table = ret_table, .model = cairn_model_whole(tally->model)};
     const struct cairn_call_sum *sums;
     size_t count = cairn_model_calls(tally->model, &sums);
-    int code = 0;
+    int code;
 
     *ret_table = (struct cairn_exact_table){.calls = 0};
+    code = cairn_counting_cost_make(tally, &make.cost);
+    ret_table->cost_known = make.cost.known;
+    ret_table->cost_ns = make.cost.all_ns;
+    ret_table->tracing_ns = make.cost.tracing_ns;
     cairn_model_functions(make.model, &make.functions);
     cairn_model_frames(make.model, &make.frames);
     cairn_model_nodes(make.model, &make.nodes);
@@ -199,7 +221,44 @@ int cairn_exact_table_make(const struct cairn_tally *tally, enum cairn_sort sort
         order_rows(&make, sort);
     cairn_map_release(&make.lines);
     cairn_map_release(&make.callers);
+    cairn_counting_cost_release(&make.cost);
     return code;
+}
+
+const char *cairn_exact_confidence(const struct cairn_exact_table *table,
+                                   const struct cairn_exact_line *line)
+{
+    double self_ns = (double)line->self_ns;
+
+    if (!table->cost_known)
+        return NULL;
+    return line->self_cost_ns <= GOOD * self_ns   ? "good"
+           : line->self_cost_ns <= FAIR * self_ns ? "fair"
+                                                  : "poor";
+}
+
+uint64_t cairn_exact_corrected(uint64_t time_ns, double cost_ns)
+{
+    return cost_ns < (double)time_ns ? time_ns - (uint64_t)cost_ns : 0;
+}
+
+static double factor_of(double with_ns, double cost_ns)
+{
+    return with_ns > cost_ns ? with_ns / (with_ns - cost_ns) : NAN;
+}
+
+double cairn_exact_counting_factor(const struct cairn_exact_table *table)
+{
+    double traced_ns = table->tracing_ns;
+
+    return table->cost_known
+               ? factor_of((double)table->self_ns - traced_ns, table->cost_ns - traced_ns)
+               : NAN;
+}
+
+double cairn_exact_tracing_factor(const struct cairn_exact_table *table)
+{
+    return table->cost_known ? factor_of((double)table->self_ns, table->cost_ns) : NAN;
 }
 
 void cairn_exact_table_release(struct cairn_exact_table *table)

@@ -15,6 +15,7 @@ struct cairn_exact_line { /* a row; times in ns */
     const char *kind;     /* "python", "c", "type"; "label" for [truncated] and [unknown] */
     uint64_t calls, primitive_calls, resumes;
     uint64_t self_ns, total_ns, suspended_ns;
+    double self_cost_ns, total_cost_ns; /* so much of them is what counting took (countingcost.h) */
     size_t first_caller, caller_count;
 };
 
@@ -26,8 +27,23 @@ struct cairn_exact_caller { /* of what it belongs to, called from this function 
 struct cairn_exact_table {
     CAIRN_VEC(struct cairn_exact_line) lines; /* sorted */
     CAIRN_VEC(struct cairn_exact_caller) callers;
-    uint64_t calls, self_ns; /* sums */
+    uint64_t calls, resumes, self_ns; /* sums */
+    bool cost_known;
+    double cost_ns, tracing_ns; /* of self_ns: what counting took; what a timeline did of that */
 };
+
+/* How far a row's own time can be trusted once the cost is taken off: "good", "fair", "poor";
+ * NULL: the cost is not known. */
+const char *cairn_exact_confidence(const struct cairn_exact_table *table,
+                                   const struct cairn_exact_line *line);
+
+/* A time without what counting took of it, ns. */
+uint64_t cairn_exact_corrected(uint64_t time_ns, double cost_ns);
+
+/* How many times longer the calls took for being counted, and for being traced as well; NAN: not
+ * known. */
+double cairn_exact_counting_factor(const struct cairn_exact_table *table);
+double cairn_exact_tracing_factor(const struct cairn_exact_table *table);
 
 /* Whether rows by function are these: calls were counted, and wall time is asked for. */
 bool cairn_exact_table_has(const struct cairn_tally *tally);

@@ -4,13 +4,21 @@
 
 #include "samples.h"
 
+enum cairn_region_length { /* of the regions of that name */
+                           CAIRN_REGION_LENGTH_ANY,
+                           CAIRN_REGION_LENGTH_SLOW,   /* the longest tenth */
+                           CAIRN_REGION_LENGTH_MIDDLE, /* without a quarter at either end */
+};
+
 struct cairn_filter {
     enum cairn_metric metric;
-    const char *thread;      /* NULL all; a tid, or a name (shell pattern) */
-    const char *process;     /* NULL all; a pid, or a name or role (shell pattern) */
-    const char *focus;       /* NULL; extended regex on "qualname file": keep stacks that hold it */
-    unsigned overlays;       /* 0 all; enum cairn_overlay: keep samples at which one of them held */
-    const char *ignore;      /* NULL; drop stacks that hold it */
+    const char *thread;  /* NULL all; a tid, or a name (shell pattern) */
+    const char *process; /* NULL all; a pid, or a name or role (shell pattern) */
+    const char *focus;   /* NULL; extended regex on "qualname file": keep stacks that hold it */
+    unsigned overlays;   /* 0 all; enum cairn_overlay: keep samples at which one of them held */
+    const char *ignore;  /* NULL; drop stacks that hold it */
+    const char *region;  /* NULL; a shell pattern: keep times in regions of that name */
+    enum cairn_region_length region_length;
     bool only_my_code;       /* frames of others are folded into the nearest frame of the user's */
     bool threads_joined;     /* stacks are summed over a process's threads: for who shows no
                                 thread's stacks; a cell for each would take most time and memory */
@@ -18,5 +26,9 @@ struct cairn_filter {
 };
 
 void cairn_filter_init(struct cairn_filter *filter); /* wall, everything */
+
+/* Whether that is the number, or a shell pattern of the name, which is NUL-terminated behind its
+ * last byte as a model's are. NULL is of everything. */
+bool cairn_filter_matches(const char *pattern, uint64_t number, struct cairn_span name);
 
 #endif

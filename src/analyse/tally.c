@@ -1,7 +1,5 @@
 #include "tally.h"
 
-#include <fnmatch.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,6 +7,7 @@
 #include "draws.h"
 #include "format.h"
 #include "kinds.h"
+#include "regioncut.h"
 #include "sums.h"
 #include "tally_samples.h"
 
@@ -45,19 +44,6 @@ static int fail(struct cairn_err *err, int code)
                          cairn_err_sentence(code));
 }
 
-/* A number, or a shell pattern on a name; names are NUL-terminated behind their last byte. */
-static bool matches(const char *pattern, uint64_t number, struct cairn_span name)
-{
-    char digits[24];
-
-    if (!pattern)
-        return true;
-    snprintf(digits, sizeof(digits), "%llu", (unsigned long long)number);
-    if (!strcmp(pattern, digits))
-        return true;
-    return name.data && fnmatch(pattern, (const char *)name.data, 0) == 0;
-}
-
 static void choose_threads(struct pass *pass)
 {
     const struct cairn_filter *filter = &pass->tally->filter;
@@ -72,9 +58,9 @@ static void choose_threads(struct pass *pass)
         const struct cairn_process *process = &processes[threads[i].process];
 
         pass->tally->kept[i] =
-            matches(filter->thread, threads[i].tid, threads[i].name) &&
-            (matches(filter->process, process->pid, process->name) ||
-             matches(filter->process, process->pid, process->command) ||
+            cairn_filter_matches(filter->thread, threads[i].tid, threads[i].name) &&
+            (cairn_filter_matches(filter->process, process->pid, process->name) ||
+             cairn_filter_matches(filter->process, process->pid, process->command) ||
              cairn_roles_match(&pass->tally->roles, threads[i].process, filter->process));
         pass->whos[i].python = threads[i].python;
         pass->whos[i].main = !attached && threads[i].tid == process->pid;
@@ -297,6 +283,32 @@ static int choose_overlays(struct pass *pass, struct cairn_err *err)
     return code == -CAIRN_EEND ? 0 : code;
 }
 
+/* Calls that were counted, in place of samples: of the whole recording, and exact. */
+static int stream_calls(struct pass *pass, struct cairn_err *err)
+{
+    struct cairn_tally *tally = pass->tally;
+    const struct cairn_call_sum *calls;
+    size_t count = cairn_model_calls(pass->model, &calls);
+
+    choose_range(tally);
+    for (size_t i = 0; i < count; i++) {
+        const struct cairn_call_sum *call = &calls[i];
+        struct cairn_sum sum = {.ticks = call->calls + call->resumes};
+        enum cairn_phase phase = phase_of(pass, call->thread, call->node);
+        uint32_t item;
+
+        if (!tally->kept[call->thread] || !cairn_tally_keeps_node(tally, call->node))
+            continue;
+        sum.state_ns[CAIRN_STATE_UNKNOWN] = call->self_ns; /* what it did meanwhile nobody knows */
+        if (cairn_sums_item(&pass->sums, pass->whos[call->thread].group, call->node, &item) < 0)
+            return fail(err, -CAIRN_ENOMEM);
+        cairn_sum_add(&pass->whos[call->thread].sums[phase][0], &sum);
+        cairn_sum_add(&pass->sums.items.items[item], &sum);
+    }
+    cairn_blocker_sums_finish(&pass->blockers, &tally->blockers);
+    return 0;
+}
+
 static int stream(struct pass *pass, struct cairn_err *err)
 {
     struct cairn_tally *tally = pass->tally;
@@ -306,6 +318,8 @@ static int stream(struct pass *pass, struct cairn_err *err)
     size_t count;
     int code = 0;
 
+    if (filter->metric == CAIRN_METRIC_COUNTED)
+        return stream_calls(pass, err);
     choose_range(tally);
     if (filter->metric != CAIRN_METRIC_WALL) {
         cairn_strips_init(&tally->strips, tally->first_ns, tally->last_ns, CAIRN_STRIPS_ROOM);
@@ -313,6 +327,8 @@ static int stream(struct pass *pass, struct cairn_err *err)
                           CAIRN_STRIPS_ROOM);
     }
     CAIRN_TRY(choose_overlays(pass, err));
+    if (filter->region && (code = cairn_region_cut(tally, err)) < 0)
+        return code == -CAIRN_ENOTFOUND ? code : fail(err, code);
     CAIRN_TRY(cairn_tally_open(tally, pass->model, &samples, err));
     while (code == 0 && (code = cairn_samples_batch(samples, &batch, &count)) == 0)
         code = add_batch(pass, batch, count);
@@ -332,6 +348,11 @@ static void judge_metric(struct cairn_tally *tally)
     enum cairn_metric metric = tally->filter.metric;
     uint64_t known_ns = 0;
 
+    if (metric == CAIRN_METRIC_COUNTED) {
+        tally->known = cairn_model_counter(tally->model, "exact_processes") > 0;
+        tally->why = "calls are counted one by one with `cairn run --exact` alone";
+        return;
+    }
     for (int i = 0; i < CAIRN_STATE_UNKNOWN; i++)
         known_ns += tally->state_ns[i];
     tally->known = metric == CAIRN_METRIC_WALL || tally->looked_at_ns == 0;
@@ -525,7 +546,8 @@ static int make(struct pass *pass, struct cairn_err *err)
     if (make_cells(pass) < 0 || make_thread_cells(pass) < 0)
         return fail(err, -CAIRN_ENOMEM);
     judge_metric(pass->tally);
-    pass->tally->counted = !is_uncounted(pass->model);
+    pass->tally->counted =
+        pass->tally->filter.metric != CAIRN_METRIC_COUNTED && !is_uncounted(pass->model);
     return 0;
 }
 
@@ -560,6 +582,7 @@ void cairn_tally_release(struct cairn_tally *tally)
     cairn_vec_release(&tally->blockers);
     cairn_strips_release(&tally->strips);
     cairn_strips_release(&tally->thread_strips);
+    cairn_windows_release(&tally->windows);
     cairn_roles_release(&tally->roles);
     cairn_model_free(tally->view);
     *tally = (struct cairn_tally){0};

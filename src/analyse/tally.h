@@ -68,12 +68,16 @@ struct cairn_tally {
      * not move together this is too few rather than too many. */
     double draws[2][2];
 
-    /* False: it was imported from a file that does not tell how many samples its sums are made of.
+    /* False: it was imported from a file that does not tell how many samples its sums are made of,
+     * or is made of no samples but of calls, one by one.
      * Then shares have no interval, and `ticks` of weights are no samples. */
     bool counted;
 
     /* For every metric but wall: when the values of cells and thread_cells came. */
     struct cairn_strips strips, thread_strips;
+
+    struct cairn_windows windows;  /* of the filter's region; empty without one */
+    size_t regions, regions_whole; /* that are kept; those that have a length, of them */
 
     struct cairn_roles roles; /* of the model's processes */
 

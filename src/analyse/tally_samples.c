@@ -17,6 +17,8 @@ int cairn_tally_open(const struct cairn_tally *tally, const struct cairn_model *
     CAIRN_TRY(cairn_samples_open(model, filter->from_ns == 0 ? 0 : tally->first_ns,
                                  filter->to_ns == UINT64_MAX ? UINT64_MAX : tally->last_ns,
                                  ret_samples, err));
+    if (tally->windows.items)
+        cairn_samples_within(*ret_samples, &tally->windows);
     if (!filter->thread && !filter->process)
         return 0;
     code = cairn_samples_choose(*ret_samples, tally->kept);

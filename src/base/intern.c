@@ -9,7 +9,7 @@ int cairn_intern_init(struct cairn_intern *table, size_t max_bytes)
 {
     memset(table, 0, sizeof(*table));
     cairn_arena_init(&table->arena, max_bytes);
-    cairn_map_init(&table->ids, UINT32_MAX);
+    cairn_idset_init(&table->ids);
     CAIRN_TRY(cairn_vec_reserve(&table->strings, 1, UINT32_MAX));
     table->strings.items[0] = (struct cairn_span){(const uint8_t *)"", 0};
     table->strings.count = 1;
@@ -19,45 +19,44 @@ int cairn_intern_init(struct cairn_intern *table, size_t max_bytes)
 void cairn_intern_release(struct cairn_intern *table)
 {
     cairn_vec_release(&table->strings);
-    cairn_map_release(&table->ids);
+    cairn_idset_release(&table->ids);
     cairn_arena_release(&table->arena);
 }
 
-/* Looks for the bytes. A digest is no proof: where two strings share one, the second stands under
- * the digest of the next seed, and so on. True and *ret_id, or false and the free *ret_key. */
-static bool find(const struct cairn_intern *table, struct cairn_span bytes, uint32_t *ret_id,
-                 XXH128_hash_t *ret_key)
+/* The id of the bytes, or 0. */
+static uint32_t find(const struct cairn_intern *table, struct cairn_span bytes, uint64_t hash)
 {
-    uint64_t id;
+    size_t at;
+    uint32_t id = cairn_idset_first(&table->ids, hash, &at);
 
-    for (uint64_t seed = table->ids.seed;; seed++) {
-        struct cairn_span known;
+    for (; id != 0; id = cairn_idset_next(&table->ids, hash, &at)) {
+        struct cairn_span known = table->strings.items[id];
 
-        *ret_key = XXH3_128bits_withSeed(bytes.data, bytes.size_bytes, seed);
-        if (!cairn_map_get(&table->ids, ret_key->low64, ret_key->high64, &id))
-            return false;
-        known = table->strings.items[id];
         if (known.size_bytes == bytes.size_bytes &&
-            memcmp(known.data, bytes.data, bytes.size_bytes) == 0) {
-            *ret_id = (uint32_t)id;
-            return true;
-        }
+            memcmp(known.data, bytes.data, bytes.size_bytes) == 0)
+            break;
     }
+    return id;
 }
 
 int cairn_intern_add(struct cairn_intern *table, struct cairn_span bytes, uint32_t *ret_id)
 {
     struct cairn_arena *arena = &table->arena;
     size_t id = table->strings.count;
-    XXH128_hash_t key;
+    uint64_t hash;
+    uint32_t known;
     uint8_t *copy;
 
     if (bytes.size_bytes == 0) {
         *ret_id = 0;
         return 0;
     }
-    if (find(table, bytes, ret_id, &key))
+    hash = XXH3_64bits_withSeed(bytes.data, bytes.size_bytes, table->ids.seed);
+    known = find(table, bytes, hash);
+    if (known != 0) {
+        *ret_id = known;
         return 0;
+    }
     if (bytes.size_bytes >= arena->max_bytes - arena->used_bytes)
         return -CAIRN_ELIMIT;
 
@@ -67,7 +66,7 @@ int cairn_intern_add(struct cairn_intern *table, struct cairn_span bytes, uint32
     copy = cairn_arena_dup(arena, bytes.data, bytes.size_bytes);
     if (copy == NULL)
         return -CAIRN_ENOMEM;
-    CAIRN_TRY(cairn_map_put(&table->ids, key.low64, key.high64, id));
+    CAIRN_TRY(cairn_idset_add(&table->ids, hash, (uint32_t)id));
     table->strings.items[id] = (struct cairn_span){copy, bytes.size_bytes};
     table->strings.count = id + 1;
     *ret_id = (uint32_t)id;

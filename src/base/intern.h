@@ -12,12 +12,12 @@
 
 #include "arena.h"
 #include "cursor.h"
-#include "map.h"
+#include "idset.h"
 #include "vec.h"
 
 struct cairn_intern {
     struct cairn_arena arena;
-    struct cairn_map ids;
+    struct cairn_idset ids;
     CAIRN_VEC(struct cairn_span) strings;
 };
 

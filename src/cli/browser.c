@@ -29,9 +29,10 @@ bool cairn_browser_is_here(void)
     return !has("SSH_CONNECTION") && (has("DISPLAY") || has("WAYLAND_DISPLAY"));
 }
 
-bool cairn_browser_open(const char *link)
+bool cairn_browser_open(const char *browser, const char *link)
 {
-    char *const words[] = {(char *)(uintptr_t)OPENER, (char *)(uintptr_t)link, NULL};
+    const char *opener = browser ? browser : OPENER;
+    char *const words[] = {(char *)(uintptr_t)opener, (char *)(uintptr_t)link, NULL};
     posix_spawn_file_actions_t files;
     posix_spawnattr_t how;
     sigset_t none;
@@ -47,7 +48,7 @@ bool cairn_browser_open(const char *link)
     posix_spawn_file_actions_init(&files);
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
         posix_spawn_file_actions_addopen(&files, fd, "/dev/null", O_RDWR, 0);
-    sys = posix_spawnp(&pid, OPENER, &files, &how, words, environ);
+    sys = posix_spawnp(&pid, opener, &files, &how, words, environ);
     posix_spawn_file_actions_destroy(&files);
     posix_spawnattr_destroy(&how);
     return sys == 0;

@@ -9,9 +9,10 @@
 /* Whether this is a desktop at which the user sits: there is a display, and no ssh between. */
 bool cairn_browser_is_here(void);
 
-/* Has the desktop open `link`; does not wait. False when there is nothing that would. Others see
- * the words of a command line: what they could do with `link` is for the caller to limit. */
-bool cairn_browser_open(const char *link);
+/* Has `browser`, or for NULL the desktop, open `link`; does not wait. False when there is nothing
+ * that would. Others see the words of a command line: what they could do with `link` is for the
+ * caller to limit. */
+bool cairn_browser_open(const char *browser, const char *link);
 
 /* Over ssh: appends the command that, run where the user sits, brings `port` there; else nothing.
  * `address`: where it is listened on. */

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "counting.h"
 #include "handshake.h"
 #include "pidword.h"
 #include "procfs.h"
@@ -17,6 +18,7 @@ static void on_began(void *ctx)
 int cairn_cmd_attach(struct cairn_call *call)
 {
     struct cairn_record record = {.report = {.fd = -1}};
+    struct cairn_counting counting = {.owner = NULL};
     struct cairn_proc_stat stat = {.comm = "process"};
     struct cairn_err err = {0};
     int code, status = 0;
@@ -30,6 +32,8 @@ int cairn_cmd_attach(struct cairn_call *call)
         (void)cairn_proc_stat(pid, 0, &stat); /* a name to call it by; the session judges it */
         code = cairn_record_open(&record, &call->settings, stat.comm, &err);
     }
+    if (code == 0)
+        code = cairn_counting_open(&counting, &call->settings, pid, &record.options, &err);
     if (code == 0) {
         record.options.pid = pid;
         if (call->settings.handshake) {
@@ -50,5 +54,6 @@ int cairn_cmd_attach(struct cairn_call *call)
     if (code < 0)
         status = cairn_say_err(&err);
     cairn_record_close(&record);
+    cairn_counting_close(&counting);
     return status;
 }

@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "counting.h"
 #include "pidword.h"
@@ -93,8 +94,14 @@ static int finish(struct cairn_record *record, int code, bool refused, const str
     return status != 0 ? status : own;
 }
 
-static int check_settings(const struct cairn_settings *settings, struct cairn_err *err)
+static int check_settings(struct cairn_settings *settings, struct cairn_err *err)
 {
+    settings->exact |= settings->timeline != CAIRN_CHOICE_NONE;
+    if (settings->timeline_bytes != 0 && settings->timeline == CAIRN_CHOICE_NONE) {
+        cairn_err_set(err, -CAIRN_EUSAGE, 0, "run", "--timeline-size is room for no timeline");
+        cairn_err_add(err, "Give --timeline with it.");
+        return -CAIRN_EUSAGE;
+    }
     if (settings->toggle_signal == 0 || settings->exact || settings->counted.wanted ||
         settings->opcodes)
         return 0;
@@ -117,9 +124,8 @@ int cairn_cmd_run(struct cairn_call *call)
         code = cairn_target_resolve(&call->words, call->settings.python, &target, &err);
     if (code == 0)
         code = cairn_record_open(&record, &call->settings, cairn_buf_cstr(&target.name), &err);
-    if (code == 0 &&
-        (call->settings.exact || call->settings.counted.wanted || call->settings.opcodes))
-        code = cairn_counting_open(&counting, &call->settings, &record.options, &err);
+    if (code == 0)
+        code = cairn_counting_open(&counting, &call->settings, getpid(), &record.options, &err);
     if (code == 0) {
         record.options.argv = target.argv;
         record.options.run_as_shown = cairn_buf_cstr(&target.shown);

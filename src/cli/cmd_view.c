@@ -1,175 +1,26 @@
 /* cmd_view.c: `cairn view [FILE …]`: the page of `cairn html`, from a server of its own. */
-#include <signal.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
-#include "ask.h"
-#include "browser.h"
-#include "html.h"
-#include "progress_line.h"
-#include "say.h"
-#include "server.h"
-#include "show.h"
+#include "serving.h"
 
-#define PATH_MAX_BYTES (1 << 16)
-#define TEXT_MAX_BYTES 4096
-#define HTML_TYPE "text/html; charset=utf-8"
-#define API "/api/"
-
-static volatile sig_atomic_t stopped;
-
-struct view {
-    struct cairn_server_site site; /* first: the server gives this back */
-    const struct cairn_settings *settings;
-    struct cairn_progress_line line; /* of the model */
-    struct cairn_model *model;
-    struct cairn_buf path; /* of the recording that was found by itself */
-    const char *file;
-    struct cairn_outlet page;
-    struct cairn_buf policy;
-};
-
-static void stop(int number)
+/* The link, alone, for scripts. */
+static void tell(const struct cairn_serving *serving, const struct cairn_server *server,
+                 struct cairn_buf *out)
 {
-    (void)number;
-    stopped = 1;
-}
-
-/* Blocked but while requests are waited for, so that none comes unnoticed. `ret_waiting` is what is
- * blocked then. Who is told to outlive its terminal does. */
-static void take_signals(sigset_t *ret_waiting)
-{
-    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
-    struct sigaction action = {.sa_handler = stop}, old;
-    sigset_t ours;
-
-    sigemptyset(&ours);
-    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
-        if (numbers[i] == SIGHUP && sigaction(SIGHUP, NULL, &old) == 0 && old.sa_handler == SIG_IGN)
-            continue;
-        sigaddset(&ours, numbers[i]);
-        sigaction(numbers[i], &action, NULL);
-    }
-    sigprocmask(SIG_BLOCK, &ours, ret_waiting);
-    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
-        sigdelset(ret_waiting, numbers[i]);
-}
-
-static void answer(struct cairn_server_site *site, const struct cairn_server_request *request,
-                   struct cairn_server_answer *ret_answer)
-{
-    static const char missing[] = "There is nothing here.\n";
-    const struct view *view = (const struct view *)site;
-
-    if (strcmp(request->path, "/") == 0)
-        *ret_answer = (struct cairn_server_answer){
-            .status = MHD_HTTP_OK, .type = HTML_TYPE, .body = cairn_buf_span(&view->page.buf)};
-    else if (strncmp(request->path, API, strlen(API)) == 0)
-        cairn_ask_request(view->model, request->path + strlen(API), request, view->settings,
-                          view->file, ret_answer);
-    else
-        *ret_answer =
-            (struct cairn_server_answer){.status = MHD_HTTP_NOT_FOUND,
-                                         .type = "text/plain; charset=utf-8",
-                                         .body = {(const uint8_t *)missing, sizeof(missing) - 1}};
-}
-
-static int make_page(const struct cairn_call *call, struct view *view, struct cairn_err *err)
-{
-    struct cairn_html_options options = {.source = call->settings.source};
-    int code;
-
-    CAIRN_TRY(cairn_show_load(&call->words, call->settings.each_ns, &view->line.progress,
-                              &view->model, &view->path, err));
-    view->file = call->words.count > 0 ? call->words.items[0] : cairn_buf_cstr(&view->path);
-    CAIRN_TRY(cairn_show_filter(&call->settings, &options.filter, err));
-    code = cairn_html(view->model, &options, &view->page, err);
-    return cairn_outlet_finish(&view->page, code, err);
-}
-
-/* The link, alone, to stdout, for scripts; what a person is to know beside it to stderr. */
-static int tell(const struct cairn_server *server, const struct cairn_settings *settings,
-                struct cairn_err *err)
-{
-    const char *address = server->guard.any ? "127.0.0.1" : settings->address;
-    struct cairn_outlet link;
-    struct cairn_buf text;
-    int code;
-
-    cairn_outlet_init(&link, STDOUT_FILENO, "stdout");
-    cairn_buf_init(&text, TEXT_MAX_BYTES);
-    cairn_server_link(server, NULL, false, &link.buf);
-    cairn_buf_u8(&link.buf, '\n');
-    code = cairn_outlet_finish(&link, 0, err);
-    if (server->guard.beyond) {
-        const char *name = server->guard.hostname;
-
-        cairn_server_link(server, server->guard.any && name[0] ? name : NULL, false, &text);
-        cairn_say("serving beyond this machine; only this link opens it: %s",
-                  cairn_buf_cstr(&text));
-    }
-    cairn_buf_clear(&text);
-    cairn_browser_tunnel(address, server->guard.port, &text);
-    if (text.size_bytes > 0)
-        cairn_say("where you sit: %s", cairn_buf_cstr(&text));
-    cairn_buf_clear(&text);
-    cairn_server_link(server, NULL, true, &text);
-    if (!settings->no_open && cairn_browser_is_here() && text.code == 0 &&
-        !cairn_browser_open(cairn_buf_cstr(&text)))
-        cairn_say("no browser could be opened: open the link yourself");
-    cairn_buf_release(&text);
-    return code;
-}
-
-static int serve(const struct cairn_settings *settings, struct view *view, struct cairn_err *err)
-{
-    const struct cairn_server_options options = {
-        .address = settings->address,
-        .port = (uint16_t)settings->port,
-        .idle_ns = settings->quit_after_ns,
-        .policy = cairn_buf_cstr(&view->policy),
-        .site = &view->site,
-    };
-    struct cairn_server server;
-    sigset_t waiting;
-    bool idle = false;
-    int code;
-
-    CAIRN_TRY(cairn_server_open(&server, &options, err));
-    take_signals(&waiting);
-    code = tell(&server, settings, err);
-    if (code == 0)
-        code = cairn_server_run(&server, &stopped, &waiting, &idle, err);
-    cairn_server_close(&server);
-    if (code == 0 && idle)
-        cairn_say("nobody has asked for it any more: ended");
-    return code;
+    (void)serving;
+    cairn_server_link(server, NULL, false, out);
+    cairn_buf_u8(out, '\n');
 }
 
 int cairn_cmd_view(struct cairn_call *call)
 {
-    struct view view = {.site.answer = answer, .settings = &call->settings};
-    struct cairn_err err = {0};
-    int code;
+    const char *address = call->settings.address;
+    const struct cairn_serving serving = {
+        .address = address ? address : "127.0.0.1",
+        .port = (uint16_t)call->settings.port,
+        .fd = STDOUT_FILENO,
+        .tell = tell,
+    };
 
-    signal(SIGPIPE, SIG_IGN);
-    if (call->settings.address == NULL)
-        call->settings.address = "127.0.0.1";
-    cairn_outlet_init(&view.page, -1, "the page");
-    cairn_buf_init(&view.path, PATH_MAX_BYTES);
-    cairn_buf_init(&view.policy, TEXT_MAX_BYTES);
-    cairn_html_policy(&view.policy);
-    cairn_buf_add_str(&view.policy, "; frame-ancestors 'none'");
-    cairn_progress_line_begin(&view.line);
-    code = view.policy.code < 0 ? cairn_err_set(&err, view.policy.code, 0, "view", "the policy")
-                                : make_page(call, &view, &err);
-    cairn_progress_line_end(&view.line);
-    if (code == 0)
-        code = serve(&call->settings, &view, &err);
-    cairn_model_free(view.model);
-    cairn_buf_release(&view.path);
-    cairn_outlet_release(&view.page);
-    cairn_buf_release(&view.policy);
-    return code < 0 ? cairn_say_err(&err) : 0;
+    return cairn_serve(&serving, call);
 }

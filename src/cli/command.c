@@ -220,6 +220,42 @@ const struct cairn_command cairn_commands[] = {
          "A file of the command line that is damaged or foreign ends it with status 123.",
      .example = "cairn export -f pstats -o out.prof\n"
                 "echo 'stats 5' | cairn pstats out.prof"},
+    {.name = "gprof2dot",
+     .bit = CAIRN_FOR_GPROF2DOT,
+     .run = cairn_cmd_gprof2dot,
+     .synopsis = "[OPTIONS] [FILE ...]",
+     .brief = "a graph of calls out of a profile, as gprof2dot has it",
+     .max_words = SIZE_MAX,
+     .detail =
+         "Takes the words that gprof2dot takes, and writes what it writes, for graphviz: of a "
+         ".prof file letter by letter. Reads .prof files, what callgrind and stackcollapse "
+         "write, recordings of Cairn and whatever else it imports; stdin without a FILE. "
+         "Several files are added up.",
+     .example = "cairn export -f pstats -o out.prof\n"
+                "cairn gprof2dot -f pstats -n 1 -e 0.5 out.prof"},
+    {.name = "snakeviz",
+     .bit = CAIRN_FOR_SNAKEVIZ,
+     .run = cairn_cmd_snakeviz,
+     .synopsis = "[OPTIONS] FILE",
+     .brief = "a profile in your browser, as snakeviz has it",
+     .min_words = 1,
+     .max_words = 1,
+     .detail = "Takes the words that snakeviz takes, and shows the page of `cairn view` for what "
+               "cProfile writes, for recordings of Cairn, and whatever else it imports.",
+     .example = "cairn export -f pstats -o out.prof\n"
+                "cairn snakeviz -s --quit-after 1s out.prof"},
+    {.name = "cprofilev",
+     .bit = CAIRN_FOR_CPROFILEV,
+     .run = cairn_cmd_cprofilev,
+     .runs = true,
+     .synopsis = "[OPTIONS] -f FILE | SCRIPT.py ARGS",
+     .brief = "a profile in your browser, as cProfileV has it",
+     .max_words = SIZE_MAX,
+     .detail = "Takes the words that cProfileV takes, and shows the page of `cairn view`: of a "
+               "FILE, or of a script once that has run, with every call counted.",
+     .example = "cairn export -f pstats -o out.prof\n"
+                "cairn cprofilev -p 0 --quit-after 1s -f out.prof\n"
+                "cairn cprofilev -p 0 --quit-after 1s script.py"},
     {.name = "diff",
      .bit = CAIRN_FOR_DIFF,
      .run = cairn_cmd_diff,
@@ -242,13 +278,17 @@ const struct cairn_command cairn_commands[] = {
      .brief = "a profile of another tool as a recording",
      .min_words = 1,
      .max_words = 1,
-     .detail =
-         "What FILE is, is told by its content: collapsed stacks, pprof, speedscope, what "
-         "cProfile writes, callgrind, gperftools' CPU profiles, V8's .cpuprofile; each may be "
-         "gzip. Reading commands take such files as they are; a "
-         "recording is smaller and opens faster. What a file does not tell is not made up: "
-         "the report says under quality whether there are times, numbers of samples and "
-         "stacks, or what was inferred.",
+     .detail = "What FILE is, is told by its content: collapsed stacks, pprof, speedscope, what "
+               "cProfile and line_profiler write, callgrind, gperftools' CPU profiles, V8's "
+               ".cpuprofile, trace "
+               "events as VizTracer, "
+               "PyTorch and Chrome write them, profiles of Firefox, Austin's MOJO; each may be "
+               "gzip. Reading "
+               "commands take such files "
+               "as they are; a "
+               "recording is smaller and opens faster. What a file does not tell is not made up: "
+               "the report says under quality whether there are times, numbers of samples and "
+               "stacks, or what was inferred.",
      .example = "cairn export -f collapsed -o stacks.txt\n"
                 "cairn import --each 10ms -o other.cairn stacks.txt"},
     {.name = "merge",

@@ -34,7 +34,7 @@ static void add_bash_values(struct cairn_buf *out)
     for (size_t i = 0; i < cairn_option_count; i++) {
         const struct cairn_option *option = &cairn_options[i];
 
-        if (option->kind != CAIRN_VALUE_CHOICE)
+        if (option->kind != CAIRN_VALUE_CHOICE || option->value[0] == '[') /* no next word */
             continue;
         cairn_buf_printf(out, "    --%s", option->name);
         if (option->letter != '\0')

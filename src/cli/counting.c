@@ -6,25 +6,30 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include "announce.h"
 #include "callspool.h"
 #include "owner.h"
 #include "package.h"
 #include "spoolfile.h"
-#include "ticks.h"
 
 #define PATH_MAX_BYTES 4096
 #define LIST_MAX_BYTES (1 << 20)
-#define WRITER_ID 2 /* beside the collector's */
+#define WRITER_ID 2                      /* beside the collector's */
+#define FULL_BYTES ((uint64_t)512 << 20) /* of a timeline: 33 million calls of a process */
+#define RING_BYTES ((uint64_t)64 << 20)
 
 static int add(void *ctx, struct cairn_sink *sink, struct cairn_err *err)
 {
     struct cairn_counting *counting = ctx;
     struct cairn_callspool_result result;
 
+    if (!cairn_spoolfile_any(cairn_buf_cstr(&counting->spool)))
+        return 0;
     CAIRN_TRY(
         cairn_callspool_write(cairn_buf_cstr(&counting->spool), sink, WRITER_ID, &result, err));
-    return result.processes > 0 || result.lines.processes > 0;
+    return result.processes > 0 || result.lines.processes > 0 || result.regions.processes > 0;
 }
 
 static int make_folder(struct cairn_counting *counting, struct cairn_err *err)
@@ -70,6 +75,13 @@ static int tell(struct cairn_counting *counting, struct cairn_err *err)
     return code;
 }
 
+static uint64_t timeline_bytes(const struct cairn_settings *settings)
+{
+    if (settings->timeline_bytes != 0)
+        return settings->timeline_bytes;
+    return settings->timeline == CAIRN_TIMELINE_RING ? RING_BYTES : FULL_BYTES;
+}
+
 /* What is to be counted, a line each; the program's side of it is _site/sitecustomize.py. */
 static int write_wanted(struct cairn_counting *counting, const struct cairn_settings *settings,
                         struct cairn_err *err)
@@ -90,6 +102,9 @@ static int write_wanted(struct cairn_counting *counting, const struct cairn_sett
             fputs("lines\n", file);
         if (settings->opcodes)
             fputs("opcodes\n", file);
+        if (settings->timeline != CAIRN_CHOICE_NONE)
+            fprintf(file, "timeline %" PRIu64 "%s\n", timeline_bytes(settings),
+                    settings->timeline == CAIRN_TIMELINE_RING ? " ring" : "");
         if (settings->toggle_signal != 0)
             fprintf(file, "toggle %" PRIu64 "\n", settings->toggle_signal);
         for (size_t i = 0; i < settings->counted.count; i++)
@@ -106,15 +121,40 @@ static int write_wanted(struct cairn_counting *counting, const struct cairn_sett
     return cairn_err_set(err, -CAIRN_EIO, errno, "exact", "%.300s cannot be written", path);
 }
 
-int cairn_counting_open(struct cairn_counting *counting, const struct cairn_settings *settings,
-                        struct cairn_session_options *options, struct cairn_err *err)
+static bool counts(const struct cairn_settings *settings)
 {
+    return settings->exact || settings->counted.wanted || settings->opcodes;
+}
+
+/* Best effort: who does not hear of it writes no regions. */
+static void announce(struct cairn_counting *counting, pid_t pid)
+{
+    struct cairn_owner_saved saved;
+
+    if (cairn_owner_enter(counting->owner, &saved) < 0)
+        return;
+    counting->lock = cairn_announce_make(pid, cairn_buf_cstr(&counting->spool));
+    counting->announced = counting->lock < 0 ? 0 : pid;
+    cairn_owner_leave(&saved);
+}
+
+int cairn_counting_open(struct cairn_counting *counting, const struct cairn_settings *settings,
+                        pid_t pid, struct cairn_session_options *options, struct cairn_err *err)
+{
+    struct cairn_err unheard = {0};
+    int code;
+
     counting->owner = options->owner;
+    counting->announced = 0;
     cairn_buf_init(&counting->spool, PATH_MAX_BYTES);
-    cairn_ticks_begin();
-    CAIRN_TRY(make_folder(counting, err));
-    CAIRN_TRY(write_wanted(counting, settings, err));
-    CAIRN_TRY(tell(counting, err));
+    code = make_folder(counting, counts(settings) ? err : &unheard);
+    if (code == 0)
+        code = write_wanted(counting, settings, counts(settings) ? err : &unheard);
+    if (code < 0)
+        return counts(settings) ? code : 0;
+    if (counts(settings))
+        CAIRN_TRY(tell(counting, err));
+    announce(counting, pid);
     options->add = add;
     options->add_ctx = counting;
     return 0;
@@ -122,7 +162,17 @@ int cairn_counting_open(struct cairn_counting *counting, const struct cairn_sett
 
 void cairn_counting_close(struct cairn_counting *counting)
 {
+    const char *spool = cairn_buf_cstr(&counting->spool);
+    struct cairn_owner_saved saved;
+    bool entered = cairn_owner_enter(counting->owner, &saved) == 0; /* else it is who we are */
+
+    if (counting->announced != 0) {
+        cairn_announce_remove(counting->announced, spool);
+        close(counting->lock);
+    }
     if (counting->spool.size_bytes > 0)
-        cairn_spoolfile_remove_all(cairn_buf_cstr(&counting->spool));
+        cairn_spoolfile_remove_all(spool);
+    if (entered)
+        cairn_owner_leave(&saved);
     cairn_buf_release(&counting->spool);
 }

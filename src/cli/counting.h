@@ -1,5 +1,5 @@
-/* counting.h: what `cairn run --exact` and --lines add to a run: engines in the program that count
- * calls and lines. */
+/* counting.h: what the program itself adds to a recording: regions and marks that it wrote down,
+ * and with `cairn run --exact` and --lines what engines in it counted. */
 #ifndef CAIRN_COUNTING_H
 #define CAIRN_COUNTING_H
 
@@ -8,15 +8,19 @@
 #include "session.h"
 
 struct cairn_counting {
-    struct cairn_buf spool; /* the folder that engines leave their counts in; empty: none is made */
+    struct cairn_buf spool; /* the folder that engines leave their files in; empty: none is made */
     const struct cairn_owner *owner;
+    pid_t announced; /* for whom the folder is announced (announce.h); 0: for nobody */
+    int lock;        /* the announcement's */
 };
 
-/* Makes the folder with what the settings want, tells every Python that will be started about it
- * (in this process' environment), and has `options` bring in what was counted. The counting must
- * not move. In any case it is to be closed. 0, or a negative code. */
+/* Makes the folder with what the settings want, announces it to process `pid` (ourselves: to all
+ * that will be started), and has `options` bring in what is found there. Where something is to be
+ * counted, every Python that will be started is told (in this process' environment); where nothing
+ * is, that no folder can be made is no failure: there are no regions then. The counting must not
+ * move. In any case it is to be closed. 0, or a negative code. */
 int cairn_counting_open(struct cairn_counting *counting, const struct cairn_settings *settings,
-                        struct cairn_session_options *options, struct cairn_err *err);
+                        pid_t pid, struct cairn_session_options *options, struct cairn_err *err);
 void cairn_counting_close(struct cairn_counting *counting);
 
 #endif

@@ -49,6 +49,7 @@ static void *field_of(const struct cairn_option *option, struct cairn_settings *
 void cairn_settings_init(struct cairn_settings *settings)
 {
     memset(settings, 0, sizeof(*settings));
+    settings->graph_depth = settings->tool_port = CAIRN_CHOICE_NONE;
     for (size_t i = 0; i < cairn_option_count; i++) {
         const struct cairn_option *option = &cairn_options[i];
 
@@ -78,6 +79,10 @@ static int read_choice(const struct cairn_option *option, const char *text, uint
 {
     const char *word;
 
+    if (text == NULL) { /* it may be left out: the first is meant */
+        *ret_value = 0;
+        return 0;
+    }
     for (size_t i = 0; (word = option->choice(i)) != NULL; i++)
         if (strcmp(word, text) == 0) {
             *ret_value = i;
@@ -173,6 +178,7 @@ static int add_place(struct cairn_places *places, const char *text)
 static int refuse_choice(const struct cairn_option *option, const char *text, const char *origin,
                          struct cairn_err *err)
 {
+    size_t optional = option->value[0] == '[' ? strlen("[=") : 0;
     char words[256] = "";
     struct cairn_nearest nearest;
     const char *word;
@@ -184,8 +190,8 @@ static int refuse_choice(const struct cairn_option *option, const char *text, co
         cairn_nearest_try(&nearest, word);
         snprintf(words + used, sizeof(words) - used, " %s", word);
     }
-    cairn_err_set(err, -CAIRN_EUSAGE, 0, "option", "%s: there is no %s '%.100s'", origin,
-                  option->value, text);
+    cairn_err_set(err, -CAIRN_EUSAGE, 0, "option", "%s: there is no %.*s '%.100s'", origin,
+                  (int)strcspn(option->value + optional, "]"), option->value + optional, text);
     cairn_err_add(err, "It is one of:%s", words);
     if (cairn_nearest_best(&nearest) != NULL)
         cairn_err_add(err, "Did you mean %s?", cairn_nearest_best(&nearest));
@@ -218,9 +224,9 @@ int cairn_option_set(const struct cairn_option *option, const char *text, const 
         break;
     case CAIRN_VALUE_TEXT:
     case CAIRN_VALUE_FILE:
-        code = text[0] == '\0' ? -CAIRN_EUSAGE : 0;
+        code = text[0] == '\0' && !option->may_be_empty ? -CAIRN_EUSAGE : 0;
         if (code == 0)
-            *(const char **)field = text;
+            *(const char **)field = text[0] == '\0' ? NULL : text;
         break;
     case CAIRN_VALUE_CHOICE:
         code = read_choice(option, text, field);

@@ -60,6 +60,9 @@ enum { /* bits of cairn_option.commands */
        CAIRN_FOR_LINES = 2097152,
        CAIRN_FOR_COUNT = 4194304,
        CAIRN_FOR_DIS = 8388608,
+       CAIRN_FOR_GPROF2DOT = 16777216,
+       CAIRN_FOR_SNAKEVIZ = 33554432,
+       CAIRN_FOR_CPROFILEV = 67108864,
        CAIRN_FOR_TOOL = /* the package's, with a grammar of its own */
        CAIRN_FOR_CPROFILE | CAIRN_FOR_KERNPROF | CAIRN_FOR_LINE_PROFILER | CAIRN_FOR_IMPORTS,
 };
@@ -81,6 +84,12 @@ struct cairn_places { /* in a program: functions, modules, FILE:LINE */
 #define CAIRN_CHOICE_NONE UINT64_MAX /* of a choice that has no default */
 
 enum cairn_unit { CAIRN_UNIT_TIME, CAIRN_UNIT_SAMPLES };
+enum cairn_prof_format { /* of profiles that graphs are made of */
+                         CAIRN_PROF_FORMAT_CALLGRIND,
+                         CAIRN_PROF_FORMAT_COLLAPSE,
+                         CAIRN_PROF_FORMAT_PSTATS
+};
+enum cairn_timeline_mode { CAIRN_TIMELINE_FULL, CAIRN_TIMELINE_RING };
 
 struct cairn_settings { /* plain values; what they mean is for the commands */
     bool help, version;
@@ -91,7 +100,8 @@ struct cairn_settings { /* plain values; what they mean is for the commands */
     uint64_t overlay;                 /* its number, or CAIRN_CHOICE_NONE */
     const char *of;
     bool only_my_code, idle, json;
-    const char *thread, *process, *focus, *ignore;
+    const char *thread, *process, *region, *focus, *ignore;
+    uint64_t region_length; /* 0: slow, 1: middle, or CAIRN_CHOICE_NONE */
     uint64_t from_ns, to_ns;
     uint64_t format, unit, lines; /* of cairn_exporters[]; enum cairn_unit; as lines_word() */
     bool threads, processes;
@@ -100,13 +110,21 @@ struct cairn_settings { /* plain values; what they mean is for the commands */
     uint64_t normalize, base, tolerance; /* enum cairn_diff_scale; 1: after; percent */
     bool source, redact, no_open;
     bool exact, opcodes;
-    uint64_t toggle_signal;      /* 0: none */
-    struct cairn_places counted; /* whose lines are, or instructions */
-    struct cairn_places called;  /* whose calls are; none: all */
-    uint64_t each_ns;            /* 0: not given */
+    uint64_t timeline, timeline_bytes; /* enum cairn_timeline_mode, or none; 0: what is usual */
+    uint64_t toggle_signal;            /* 0: none */
+    struct cairn_places counted;       /* whose lines are, or instructions */
+    struct cairn_places called;        /* whose calls are; none: all */
+    uint64_t each_ns;                  /* 0: not given */
     const char *address;
     uint64_t port, quit_after_ns;
-    uint64_t depth, cutoff_ppm; /* of a flame graph: boxes, 0: all; part of the whole */
+    uint64_t tool_port; /* CAIRN_CHOICE_NONE: the tool's own */
+    const char *browser, *prof_file;
+    uint64_t depth, cutoff_ppm;     /* of a flame graph: boxes, 0: all; part of the whole */
+    uint64_t prof_format, colormap; /* enum cairn_prof_format; as cairn_option_colormap() */
+    uint64_t graph_depth;           /* calls; CAIRN_CHOICE_NONE: any */
+    const char *root, *leaf, *skew, *list_functions;
+    bool by_self, strip;
+    struct cairn_places paths, node_labels;
 };
 
 struct cairn_option {
@@ -118,6 +136,7 @@ struct cairn_option {
     const char *fallback; /* the default, as somebody would type it; NULL: none */
     uint64_t min, max;    /* of a number, in the unit of its field */
     const char *range;    /* the same in words, for the message; NULL for what takes anything */
+    bool may_be_empty;    /* a text: "" is as if it were not given */
     const char *(*choice)(size_t index); /* words of a choice; NULL behind the last */
     size_t offset;                       /* of its field */
     const char *brief;                   /* one line */
@@ -133,6 +152,9 @@ const char *cairn_option_group_name(enum cairn_option_group group);
 const struct cairn_option *cairn_option_find(const char *name, size_t size_bytes,
                                              unsigned commands);
 const struct cairn_option *cairn_option_letter(char letter, unsigned commands);
+
+/* The word of a choice of colours; of none: the first. */
+const char *cairn_option_colormap(uint64_t choice);
 
 /* Every option at its default. */
 void cairn_settings_init(struct cairn_settings *settings);

@@ -19,7 +19,8 @@
      CAIRN_FOR_DIFF | CAIRN_FOR_PSTATS | CAIRN_FOR_DIS)
 #define FOR_ALL                                                                                    \
     (FOR_RECORD | FOR_READ | CAIRN_FOR_DUMP | CAIRN_FOR_HELP | CAIRN_FOR_COMPLETIONS |             \
-     CAIRN_FOR_MAN | CAIRN_FOR_DOCTOR | CAIRN_FOR_MERGE | CAIRN_FOR_TOOL | CAIRN_FOR_IMPORT)
+     CAIRN_FOR_MAN | CAIRN_FOR_DOCTOR | CAIRN_FOR_MERGE | CAIRN_FOR_TOOL | CAIRN_FOR_IMPORT |      \
+     CAIRN_FOR_GPROF2DOT | CAIRN_FOR_SNAKEVIZ | CAIRN_FOR_CPROFILEV)
 #define FROM_BOTH (CAIRN_FROM_ENV | CAIRN_FROM_PROJECT)
 #define FIELD(name) offsetof(struct cairn_settings, name)
 
@@ -31,6 +32,11 @@ static const char *metric_word(size_t index)
 static const char *overlay_word(size_t index)
 {
     return index < CAIRN_OVERLAY_COUNT ? cairn_overlay_name((unsigned)index) : NULL;
+}
+
+static const char *region_length_word(size_t index)
+{
+    return index == 0 ? "slow" : index == 1 ? "middle" : NULL;
 }
 
 static const char *by_word(size_t index)
@@ -62,6 +68,35 @@ static const char *unit_word(size_t index)
 {
     static const char *const words[] = {
         [CAIRN_UNIT_TIME] = "time", [CAIRN_UNIT_SAMPLES] = "samples"};
+
+    return index < sizeof(words) / sizeof(words[0]) ? words[index] : NULL;
+}
+
+static const char *prof_format_word(size_t index)
+{
+    static const char *const words[] = {[CAIRN_PROF_FORMAT_CALLGRIND] = "callgrind",
+                                        [CAIRN_PROF_FORMAT_COLLAPSE] = "collapse",
+                                        [CAIRN_PROF_FORMAT_PSTATS] = "pstats"};
+
+    return index < sizeof(words) / sizeof(words[0]) ? words[index] : NULL;
+}
+
+static const char *colormap_word(size_t index)
+{
+    static const char *const words[] = {"color", "pink", "gray", "bw", "print"};
+
+    return index < sizeof(words) / sizeof(words[0]) ? words[index] : NULL;
+}
+
+const char *cairn_option_colormap(uint64_t choice)
+{
+    return colormap_word(choice == CAIRN_CHOICE_NONE ? 0 : (size_t)choice);
+}
+
+static const char *timeline_word(size_t index)
+{
+    static const char *const words[] = {
+        [CAIRN_TIMELINE_FULL] = "full", [CAIRN_TIMELINE_RING] = "ring"};
 
     return index < sizeof(words) / sizeof(words[0]) ? words[index] : NULL;
 }
@@ -140,7 +175,7 @@ const struct cairn_option cairn_options[] = {
      .detail = "Of the functions that WHERE means: a name, a qualified name, a module, "
                "MODULE:QUALNAME or FILE:LINE; may be given several times. Without WHERE those of "
                "the program's own module. Functions with the decorator @profile are counted in "
-               "any case. Other code is not slowed down, but for some ns a call before 3.12."},
+               "any case. Events come from chosen code alone; before 3.12 each call is looked at."},
     {.name = "in",
      .kind = CAIRN_VALUE_PLACES,
      .group = CAIRN_GROUP_RECORD,
@@ -172,6 +207,30 @@ const struct cairn_option cairn_options[] = {
                "how often each instruction is executed, which `cairn dis` shows. Until Python 3.11 "
                "each is counted by itself, which takes longer; from 3.12 on one for "
                "each run of instructions without a jump."},
+    {.name = "timeline",
+     .kind = CAIRN_VALUE_CHOICE,
+     .group = CAIRN_GROUP_RECORD,
+     .commands = FOR_RUN,
+     .value = "[=MODE]",
+     .choice = timeline_word,
+     .offset = FIELD(timeline),
+     .brief = "keep when each call was: full, or a ring of the latest",
+     .detail = "Counts calls as --exact does, and keeps when each began and how long it took, 16 "
+               "bytes a call: `cairn export -f perfetto` or `-f chrome` draws them. `full`, which "
+               "is meant "
+               "without a MODE, keeps them from the beginning until --timeline-size is used up, "
+               "`ring` the latest ones. What could not be kept is told in the report."},
+    {.name = "timeline-size",
+     .kind = CAIRN_VALUE_SIZE,
+     .group = CAIRN_GROUP_RECORD,
+     .commands = FOR_RUN,
+     .value = "SIZE",
+     .min = 8 << 20,
+     .max = 1 << 30,
+     .range = "8m to 1g",
+     .offset = FIELD(timeline_bytes),
+     .brief = "room for a timeline, for each process (512m, ring 64m)",
+     .detail = "In the folder that TMPDIR names, while the program runs."},
     {.name = "toggle-signal",
      .kind = CAIRN_VALUE_SIGNAL,
      .group = CAIRN_GROUP_RECORD,
@@ -188,8 +247,8 @@ const struct cairn_option cairn_options[] = {
      .letter = 'o',
      .kind = CAIRN_VALUE_FILE,
      .group = CAIRN_GROUP_RECORD,
-     .commands =
-         FOR_RECORD | CAIRN_FOR_HTML | CAIRN_FOR_EXPORT | CAIRN_FOR_MERGE | CAIRN_FOR_IMPORT,
+     .commands = FOR_RECORD | CAIRN_FOR_HTML | CAIRN_FOR_EXPORT | CAIRN_FOR_MERGE |
+                 CAIRN_FOR_IMPORT | CAIRN_FOR_GPROF2DOT,
      .value = "FILE",
      .offset = FIELD(output),
      .brief = "write to FILE",
@@ -404,7 +463,7 @@ const struct cairn_option cairn_options[] = {
      .letter = 'n',
      .kind = CAIRN_VALUE_PERCENT,
      .group = CAIRN_GROUP_SHOW,
-     .commands = CAIRN_FOR_EXPORT,
+     .commands = CAIRN_FOR_EXPORT | CAIRN_FOR_GPROF2DOT,
      .value = "PERCENTAGE",
      .fallback = "0.5",
      .max = PPM_ALL,
@@ -416,7 +475,7 @@ const struct cairn_option cairn_options[] = {
      .letter = 'e',
      .kind = CAIRN_VALUE_PERCENT,
      .group = CAIRN_GROUP_SHOW,
-     .commands = CAIRN_FOR_EXPORT,
+     .commands = CAIRN_FOR_EXPORT | CAIRN_FOR_GPROF2DOT,
      .value = "PERCENTAGE",
      .fallback = "0.1",
      .max = PPM_ALL,
@@ -486,6 +545,109 @@ const struct cairn_option cairn_options[] = {
      .brief = "leave out what tells who made the recording, and where",
      .detail = "No environment, command line, home folder, user's name or source; of a path only "
                "what says which file of the program or of a library it is."},
+    {.name = "format",
+     .letter = 'f',
+     .kind = CAIRN_VALUE_CHOICE,
+     .group = CAIRN_GROUP_SHOW,
+     .commands = CAIRN_FOR_GPROF2DOT,
+     .value = "FORMAT",
+     .choice = prof_format_word,
+     .offset = FIELD(prof_format),
+     .brief = "what is read: callgrind, collapse, pstats; or looked at",
+     .detail = "Without it the file itself tells, also of recordings of Cairn and whatever else it "
+               "imports."},
+    {.name = "colormap",
+     .letter = 'c',
+     .kind = CAIRN_VALUE_CHOICE,
+     .group = CAIRN_GROUP_SHOW,
+     .commands = CAIRN_FOR_GPROF2DOT,
+     .value = "THEME",
+     .choice = colormap_word,
+     .offset = FIELD(colormap),
+     .brief = "colours of the graph: color, pink, gray, bw, print",
+     .detail = "As gprof2dot has them; color is what is meant without it."},
+    {.name = "skew",
+     .kind = CAIRN_VALUE_TEXT,
+     .group = CAIRN_GROUP_SHOW,
+     .commands = CAIRN_FOR_GPROF2DOT,
+     .value = "NUMBER",
+     .offset = FIELD(skew),
+     .brief = "below 1 there are more colours for what takes little",
+     .detail = "Above 1 there are fewer colours for what takes little."},
+    {.name = "color-nodes-by-selftime",
+     .kind = CAIRN_VALUE_FLAG,
+     .group = CAIRN_GROUP_SHOW,
+     .commands = CAIRN_FOR_GPROF2DOT,
+     .offset = FIELD(by_self),
+     .brief = "colour functions by their own time",
+     .detail = "Not by their total."},
+    {.name = "strip",
+     .letter = 's',
+     .kind = CAIRN_VALUE_FLAG,
+     .group = CAIRN_GROUP_SHOW,
+     .commands = CAIRN_FOR_GPROF2DOT,
+     .offset = FIELD(strip),
+     .brief = "names without parameters and template arguments",
+     .detail = "Takes away what stands between round brackets and between angle brackets."},
+    {.name = "node-label",
+     .kind = CAIRN_VALUE_PLACES,
+     .group = CAIRN_GROUP_SHOW,
+     .commands = CAIRN_FOR_GPROF2DOT,
+     .value = "MEASURE",
+     .range = "self-time, self-time-percentage, total-time or total-time-percentage",
+     .offset = FIELD(node_labels),
+     .brief = "what a box says; may be given several times",
+     .detail = "One of self-time, self-time-percentage, total-time, total-time-percentage; without "
+               "it the two percentages."},
+    {.name = "list-functions",
+     .kind = CAIRN_VALUE_TEXT,
+     .group = CAIRN_GROUP_SHOW,
+     .commands = CAIRN_FOR_GPROF2DOT,
+     .value = "GLOB",
+     .offset = FIELD(list_functions),
+     .brief = "print the names that match, for --root and --leaf",
+     .detail = "A + means all of them."},
+    {.name = "root",
+     .letter = 'z',
+     .kind = CAIRN_VALUE_TEXT,
+     .group = CAIRN_GROUP_FILTER,
+     .commands = CAIRN_FOR_GPROF2DOT,
+     .value = "GLOB",
+     .may_be_empty = true, /* scripts pass one on */
+     .offset = FIELD(root),
+     .brief = "only these functions, and what they call",
+     .detail =
+         "A pattern of the shell for names as they stand in the boxes: MODULE:LINE:FUNCTION."},
+    {.name = "leaf",
+     .letter = 'l',
+     .kind = CAIRN_VALUE_TEXT,
+     .group = CAIRN_GROUP_FILTER,
+     .commands = CAIRN_FOR_GPROF2DOT,
+     .value = "GLOB",
+     .may_be_empty = true, /* scripts pass one on */
+     .offset = FIELD(leaf),
+     .brief = "only these functions, and what calls them",
+     .detail = "A pattern as that of --root."},
+    {.name = "depth",
+     .kind = CAIRN_VALUE_NUMBER,
+     .group = CAIRN_GROUP_FILTER,
+     .commands = CAIRN_FOR_GPROF2DOT,
+     .value = "NUMBER",
+     .max = 1000000,
+     .range = "0 to 1000000",
+     .offset = FIELD(graph_depth),
+     .brief = "so many calls from --root, and to --leaf",
+     .detail = "Without it, however many there are."},
+    {.name = "path",
+     .letter = 'p',
+     .kind = CAIRN_VALUE_PLACES,
+     .group = CAIRN_GROUP_FILTER,
+     .commands = CAIRN_FOR_GPROF2DOT,
+     .value = "PATH",
+     .range = "a name, and no more than 32 of them",
+     .offset = FIELD(paths),
+     .brief = "only functions of files whose name begins so",
+     .detail = "May be given several times."},
     {.name = "depth",
      .kind = CAIRN_VALUE_NUMBER,
      .group = CAIRN_GROUP_SHOW,
@@ -525,12 +687,59 @@ const struct cairn_option cairn_options[] = {
      .letter = 'a',
      .kind = CAIRN_VALUE_TEXT,
      .group = CAIRN_GROUP_SHOW,
-     .commands = CAIRN_FOR_VIEW,
+     .commands = CAIRN_FOR_VIEW | CAIRN_FOR_CPROFILEV,
      .value = "ADDRESS",
      .offset = FIELD(address),
      .brief = "serve on this address instead of 127.0.0.1",
      .detail = "0.0.0.0 is every address of this machine: whoever can reach it, and has the link, "
                "sees the page. What is sent is not encrypted."},
+    {.name = "hostname",
+     .letter = 'H',
+     .kind = CAIRN_VALUE_TEXT,
+     .group = CAIRN_GROUP_SHOW,
+     .commands = CAIRN_FOR_SNAKEVIZ,
+     .value = "ADDRESS",
+     .offset = FIELD(address),
+     .brief = "serve on this address instead of 127.0.0.1",
+     .detail = "As --address of `cairn view`."},
+    {.name = "port",
+     .letter = 'p',
+     .kind = CAIRN_VALUE_NUMBER,
+     .group = CAIRN_GROUP_SHOW,
+     .commands = CAIRN_FOR_SNAKEVIZ | CAIRN_FOR_CPROFILEV,
+     .value = "PORT",
+     .max = UINT16_MAX,
+     .range = "0 to 65535",
+     .offset = FIELD(tool_port),
+     .brief = "serve on this port; 0: one that is free",
+     .detail = "Without it on that of the tool: 8080 of snakeviz, or the next that is free, 4000 "
+               "of cProfileV."},
+    {.name = "browser",
+     .letter = 'b',
+     .kind = CAIRN_VALUE_TEXT,
+     .group = CAIRN_GROUP_SHOW,
+     .commands = CAIRN_FOR_SNAKEVIZ,
+     .value = "PROGRAM",
+     .offset = FIELD(browser),
+     .brief = "open it with this browser",
+     .detail = "A name that is found in PATH, or a path."},
+    {.name = "server",
+     .letter = 's',
+     .kind = CAIRN_VALUE_FLAG,
+     .group = CAIRN_GROUP_SHOW,
+     .commands = CAIRN_FOR_SNAKEVIZ,
+     .offset = FIELD(no_open),
+     .brief = "open no browser",
+     .detail = "One is opened (xdg-open) where there is a display, and no ssh between."},
+    {.name = "file",
+     .letter = 'f',
+     .kind = CAIRN_VALUE_TEXT,
+     .group = CAIRN_GROUP_SHOW,
+     .commands = CAIRN_FOR_CPROFILEV,
+     .value = "FILE",
+     .offset = FIELD(prof_file),
+     .brief = "show this profile, and run nothing",
+     .detail = "What cProfile writes, a recording of Cairn, or whatever else it imports."},
     {.name = "no-open",
      .kind = CAIRN_VALUE_FLAG,
      .group = CAIRN_GROUP_SHOW,
@@ -543,7 +752,7 @@ const struct cairn_option cairn_options[] = {
      .kind = CAIRN_VALUE_TIME,
      .group = CAIRN_GROUP_SHOW,
      .sources = CAIRN_FROM_ENV,
-     .commands = CAIRN_FOR_VIEW,
+     .commands = CAIRN_FOR_VIEW | CAIRN_FOR_SNAKEVIZ | CAIRN_FOR_CPROFILEV,
      .value = "TIME",
      .fallback = "1h",
      .min = NS_PER_MS,
@@ -562,8 +771,10 @@ const struct cairn_option cairn_options[] = {
      .fallback = "wall",
      .choice = metric_word,
      .offset = FIELD(metric),
-     .brief = "which time: wall, cpu, gil, gil-wait, runq, blocked",
-     .detail = "One recording holds all of them; what could not be measured is said to be n/a."},
+     .brief = "which time: wall, cpu, gil, gil-wait, runq, blocked, counted",
+     .detail = "One recording holds all of them; what could not be measured is said to be n/a. "
+               "`counted` is the time of calls that `cairn run --exact` counted one by one, exact, "
+               "with all that filters and exports can do; it is of the whole recording."},
     {.name = "thread",
      .kind = CAIRN_VALUE_TEXT,
      .group = CAIRN_GROUP_FILTER,
@@ -589,6 +800,26 @@ const struct cairn_option cairn_options[] = {
      .offset = FIELD(overlay),
      .brief = "only moments at which a thread: gil_held, gc, exception",
      .detail = "Held the GIL, collected garbage, or had an exception on its way or being handled."},
+    {.name = "region",
+     .kind = CAIRN_VALUE_TEXT,
+     .group = CAIRN_GROUP_FILTER,
+     .commands = FOR_READ,
+     .value = "NAME",
+     .offset = FIELD(region),
+     .brief = "only what threads did within regions of this name",
+     .detail = "A name may hold * and ?. Regions are what the program marks itself: "
+               "`with cairn.region(\"name\"):` or `@cairn.timed`. The report then says what the "
+               "slowest tenth spends more in than the middle half."},
+    {.name = "region-length",
+     .kind = CAIRN_VALUE_CHOICE,
+     .group = CAIRN_GROUP_FILTER,
+     .commands = FOR_READ,
+     .value = "LENGTH",
+     .choice = region_length_word,
+     .offset = FIELD(region_length),
+     .brief = "of those regions only: slow, middle",
+     .detail = "The slowest tenth of them, or those that are left without the quickest and the "
+               "slowest quarter."},
     {.name = "focus",
      .kind = CAIRN_VALUE_TEXT,
      .group = CAIRN_GROUP_FILTER,

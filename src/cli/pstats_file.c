@@ -72,6 +72,22 @@ static void put_head(const struct stat *info, const char *path, struct cairn_buf
     cairn_buf_printf(out, "%s    %s", text, path);
 }
 
+static int load(const char *path, bool recording, const struct cairn_settings *settings,
+                struct cairn_prof *prof, struct cairn_err *err)
+{
+    return recording ? load_recording(path, settings, prof, err) : cairn_prof_load(prof, path, err);
+}
+
+int cairn_pstats_prof(const char *path, const struct cairn_settings *settings,
+                      struct cairn_prof *prof, bool *ret_recording, struct cairn_err *err)
+{
+    struct stat info;
+
+    *err = (struct cairn_err){0};
+    CAIRN_TRY(look(path, ret_recording, &info, err));
+    return load(path, *ret_recording, settings, prof, err);
+}
+
 int cairn_pstats_file(const char *path, const struct cairn_settings *settings,
                       struct cairn_pstats *ret_stats, bool *ret_recording, struct cairn_err *err)
 {
@@ -86,8 +102,7 @@ int cairn_pstats_file(const char *path, const struct cairn_settings *settings,
     put_head(&info, path, &head);
     code = cairn_prof_init(&prof);
     if (code == 0)
-        code = *ret_recording ? load_recording(path, settings, &prof, err)
-                              : cairn_prof_load(&prof, path, err);
+        code = load(path, *ret_recording, settings, &prof, err);
     if (code == 0) {
         code = cairn_pstats_init(ret_stats, &prof, cairn_buf_cstr(&head));
         if (code < 0)

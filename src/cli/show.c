@@ -35,10 +35,27 @@ int cairn_show_load(const struct cairn_words *words, uint64_t each_ns,
 int cairn_show_filter(const struct cairn_settings *settings, struct cairn_filter *ret_filter,
                       struct cairn_err *err)
 {
+    if (settings->metric == CAIRN_METRIC_COUNTED &&
+        (settings->from_ns != 0 || settings->to_ns != 0 || settings->overlay != CAIRN_CHOICE_NONE ||
+         settings->region != NULL)) {
+        cairn_err_set(err, -CAIRN_EUSAGE, 0, "filter",
+                      "when calls that were counted took place was not kept");
+        cairn_err_add(err, "Leave out --from, --to, --while and --region, or --metric counted.");
+        return -CAIRN_EUSAGE;
+    }
     cairn_filter_init(ret_filter);
     ret_filter->metric = (enum cairn_metric)settings->metric;
     ret_filter->thread = settings->thread;
     ret_filter->process = settings->process;
+    ret_filter->region = settings->region;
+    if (settings->region_length != CAIRN_CHOICE_NONE)
+        ret_filter->region_length =
+            settings->region_length == 0 ? CAIRN_REGION_LENGTH_SLOW : CAIRN_REGION_LENGTH_MIDDLE;
+    if (settings->region_length != CAIRN_CHOICE_NONE && settings->region == NULL) {
+        cairn_err_set(err, -CAIRN_EUSAGE, 0, "filter", "--region-length without --region");
+        cairn_err_add(err, "Say which ones, too: --region 'batch*'.");
+        return -CAIRN_EUSAGE;
+    }
     ret_filter->focus = settings->focus;
     if (settings->overlay != CAIRN_CHOICE_NONE)
         ret_filter->overlays = 1u << settings->overlay;
@@ -52,6 +69,16 @@ int cairn_show_filter(const struct cairn_settings *settings, struct cairn_filter
         return 0;
     cairn_err_set(err, -CAIRN_EUSAGE, 0, "filter", "--to lies before --from: nothing is left");
     cairn_err_add(err, "Both count from the start of the recording.");
+    return -CAIRN_EUSAGE;
+}
+
+int cairn_show_page_filter(const struct cairn_settings *settings, struct cairn_filter *ret_filter,
+                           struct cairn_err *err)
+{
+    if (settings->metric != CAIRN_METRIC_COUNTED)
+        return cairn_show_filter(settings, ret_filter, err);
+    cairn_err_set(err, -CAIRN_EUSAGE, 0, "filter", "the page knows no counted calls yet");
+    cairn_err_add(err, "`cairn export -f flamegraph --metric counted` draws them.");
     return -CAIRN_EUSAGE;
 }
 

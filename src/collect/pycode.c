@@ -545,7 +545,8 @@ int cairn_pycodes_load(struct cairn_pycodes *codes, uint64_t now_ns)
         return 0;
     codes->loads++;
     codes->looked_ns = cairn_clock_mono_ns();
-    batch = cairn_calloc(BATCH, sizeof(*batch));
+    /* Mostly one, at many a tick: what is not needed is not cleared. */
+    batch = cairn_calloc(codes->wanted.count < BATCH ? codes->wanted.count : BATCH, sizeof(*batch));
     cairn_buf_init(&buf, BATCH * (size_t)(4 << 20));
     if (!batch)
         code = -CAIRN_ENOMEM;

@@ -9,6 +9,7 @@
 #ifndef CAIRN_PYTHREAD_H
 #define CAIRN_PYTHREAD_H
 
+#include "map.h"
 #include "pyahead.h"
 #include "pyblocks.h"
 #include "pycode.h"

@@ -80,13 +80,6 @@ uint64_t cairn_remains_missed_ns(const struct cairn_subject *subject, uint64_t s
     return left_ns > PLENTY_NS || (span_ns >= LATE_NS && left_ns > MUCH_NS) ? (uint64_t)left_ns : 0;
 }
 
-uint64_t cairn_remains_beside_ns(const struct cairn_subject *subject, uint64_t span_ns)
-{
-    int64_t left_ns = subject->remains.left_ns;
-
-    return left_ns > PLENTY_NS && span_ns > PLENTY_NS ? (uint64_t)left_ns : 0;
-}
-
 void cairn_remains_taken(struct cairn_subject *subject, uint64_t taken_ns)
 {
     subject->remains.gone_ns += taken_ns;

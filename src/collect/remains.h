@@ -65,10 +65,6 @@ void cairn_remains_settle(struct cairn_subject *subject, struct cairn_worker *wo
  * more is left over than those that are met have room for. 0: mostly. */
 uint64_t cairn_remains_missed_ns(const struct cairn_subject *subject, uint64_t span_ns);
 
-/* What is left over then, when the first thread's row has taken what it has room for, and was run
- * beside it: of a tick that was longer than what may wait for those that come. 0: mostly. */
-uint64_t cairn_remains_beside_ns(const struct cairn_subject *subject, uint64_t span_ns);
-
 /* A row took so much of that. */
 void cairn_remains_taken(struct cairn_subject *subject, uint64_t taken_ns);
 

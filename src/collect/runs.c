@@ -34,6 +34,11 @@ int cairn_runs_keep_code(struct cairn_sampler *sampler, int code)
     return code;
 }
 
+static uint64_t min_of(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
 static int write_row(struct cairn_sampler *sampler, const struct cairn_worker *worker)
 {
     const struct cairn_run *run = &worker->run;
@@ -56,13 +61,17 @@ void cairn_runs_close(struct cairn_sampler *sampler, struct cairn_worker *worker
     worker->run.ticks = 0;
 }
 
-/* Turns what is left of a delta into whole quanta; the rest stays for a later row. */
-static uint64_t take_quanta(uint64_t *carry_ns, uint64_t delta_ns, uint64_t quantum_ns)
+/* Turns what is left of a delta into whole quanta, at most so many; the rest stays for a later row.
+ */
+static uint64_t take_quanta(uint64_t *carry_ns, uint64_t delta_ns, uint64_t most,
+                            uint64_t quantum_ns)
 {
-    uint64_t total_ns = *carry_ns + delta_ns;
+    uint64_t total_ns = *carry_ns + delta_ns, quanta = total_ns / quantum_ns;
 
-    *carry_ns = total_ns % quantum_ns;
-    return total_ns / quantum_ns;
+    if (quanta > most)
+        quanta = most;
+    *carry_ns = total_ns - quanta * quantum_ns;
+    return quanta;
 }
 
 /* The time of the latest tick: since the one before. */
@@ -71,18 +80,33 @@ static int64_t span_ns_of(const struct cairn_sampler *sampler)
     return (int64_t)(cairn_writer_tick_time(sampler->writer) - sampler->last_ns);
 }
 
-/* The reader gives a thread no more CPU time than its row has time for; the rest waits for room in
- * later rows of the same thread, of which there is none after the last. So what there is room for
- * is known here as well; below 0: what waits. */
+/* No row is given more CPU time than it has time for: what does not fit waits in the carry for the
+ * worker's later rows, or is left over when it goes. A part of a quantum may be ahead of the time.
+ */
 static void make_room(const struct cairn_sampler *sampler, struct cairn_worker *worker)
 {
     worker->room_ns = (worker->room_ns < 0 ? worker->room_ns : 0) + span_ns_of(sampler);
 }
 
-static void take_room(const struct cairn_sampler *sampler, struct cairn_worker *worker,
-                      int64_t quanta)
+static void take_cpu(const struct cairn_sampler *sampler, struct cairn_worker *worker,
+                     struct cairn_run *run)
 {
-    worker->room_ns -= quanta * (int64_t)sampler->quantum_ns;
+    int64_t quantum_ns = (int64_t)sampler->quantum_ns, room_ns = worker->room_ns;
+    uint64_t most = room_ns > 0 ? (uint64_t)((room_ns + quantum_ns - 1) / quantum_ns) : 0;
+    uint64_t quanta =
+        take_quanta(&worker->cpu_carry_ns, worker->cpu_delta_ns, most, sampler->quantum_ns);
+
+    run->cpu_quanta += quanta;
+    worker->room_ns -= (int64_t)quanta * quantum_ns;
+    worker->cpu_delta_ns = 0;
+}
+
+static void take_runq(const struct cairn_sampler *sampler, struct cairn_worker *worker,
+                      struct cairn_run *run)
+{
+    run->runq_quanta +=
+        take_quanta(&worker->runq_carry_ns, worker->runq_delta_ns, UINT64_MAX, sampler->quantum_ns);
+    worker->runq_delta_ns = 0;
 }
 
 static bool is_more_of(const struct cairn_run *run, const struct cairn_run *now)
@@ -99,17 +123,14 @@ void cairn_runs_add(struct cairn_sampler *sampler, struct cairn_worker *worker,
 {
     struct cairn_run *run = &worker->run;
 
-    now.cpu_quanta = take_quanta(&worker->cpu_carry_ns, worker->cpu_delta_ns, sampler->quantum_ns);
-    now.runq_quanta =
-        take_quanta(&worker->runq_carry_ns, worker->runq_delta_ns, sampler->quantum_ns);
+    make_room(sampler, worker);
+    take_cpu(sampler, worker, &now);
+    take_runq(sampler, worker, &now);
     now.first_tick = cairn_writer_tick_index(sampler->writer);
     now.ticks = 1;
     now.queued = worker->queued;
-    worker->cpu_delta_ns = worker->runq_delta_ns = 0;
     sampler->stats.samples++;
     worker->last_stack = now.stack;
-    make_room(sampler, worker);
-    take_room(sampler, worker, (int64_t)now.cpu_quanta);
     if (is_more_of(run, &now)) {
         run->ticks++;
         run->runq_quanta += now.runq_quanta;
@@ -120,20 +141,13 @@ void cairn_runs_add(struct cairn_sampler *sampler, struct cairn_worker *worker,
 }
 
 /* What a worker that is gone did since the last tick is still to be read from its clock: its last
- * row takes it. */
+ * row takes what it has room for. */
 static void end_run(struct cairn_sampler *sampler, struct cairn_worker *worker)
 {
-    struct cairn_run *run = &worker->run;
-    uint64_t cpu_quanta;
-
-    if (!run->ticks)
+    if (!worker->run.ticks)
         return;
-    cpu_quanta = take_quanta(&worker->cpu_carry_ns, worker->cpu_delta_ns, sampler->quantum_ns);
-    run->cpu_quanta += cpu_quanta;
-    take_room(sampler, worker, (int64_t)cpu_quanta);
-    run->runq_quanta +=
-        take_quanta(&worker->runq_carry_ns, worker->runq_delta_ns, sampler->quantum_ns);
-    worker->cpu_delta_ns = worker->runq_delta_ns = 0;
+    take_cpu(sampler, worker, &worker->run);
+    take_runq(sampler, worker, &worker->run);
 }
 
 void cairn_runs_gone(void *ctx, struct cairn_worker *worker)
@@ -148,48 +162,55 @@ void cairn_runs_gone(void *ctx, struct cairn_worker *worker)
     cairn_runs_close(sampler, worker);
 }
 
-/* What one thread cannot have run in the time of its rows was run beside it, by threads that came
- * and went, of which nobody knows more than of the last one that was met: that one gets a row of
- * the latest tick. Returns how much of it that holds. */
-static uint64_t give_beside(struct cairn_sampler *sampler, const struct cairn_remains *remains,
-                            uint64_t quanta)
+/* What is left over and no thread that lives has run was run by threads that came and went, of
+ * which nobody knows more than of the last one that was met: that one gets a row of the latest
+ * tick. Returns how much of it that holds. */
+static uint64_t give_to_last(struct cairn_sampler *sampler, struct cairn_subject *subject,
+                             uint64_t quanta)
 {
     uint64_t room = (uint64_t)span_ns_of(sampler) / sampler->quantum_ns;
-    struct cairn_worker other = {.track = remains->track};
+    struct cairn_worker last = {.track = subject->remains.track};
 
     if (quanta > room)
         quanta = room;
-    if (!remains->track || !quanta)
+    if (!last.track || !quanta)
         return 0;
-    other.run = (struct cairn_run){.stack = remains->stack,
-                                   .ticks = 1,
-                                   .first_tick = cairn_writer_tick_index(sampler->writer),
-                                   .cpu_quanta = quanta,
-                                   .state = CAIRN_SAMPLE_UNKNOWN};
+    last.run = (struct cairn_run){.stack = subject->remains.stack,
+                                  .ticks = 1,
+                                  .first_tick = cairn_writer_tick_index(sampler->writer),
+                                  .cpu_quanta = quanta,
+                                  .state = CAIRN_SAMPLE_UNKNOWN};
     sampler->stats.samples++;
-    cairn_runs_close(sampler, &other);
+    cairn_runs_close(sampler, &last);
+    cairn_remains_taken(subject, quanta * sampler->quantum_ns);
+    return quanta;
+}
+
+/* Returns how much of it the first thread's row has room for. */
+static uint64_t give_to_first(const struct cairn_sampler *sampler, struct cairn_worker *first,
+                              uint64_t quanta)
+{
+    uint64_t room = first->room_ns > 0 ? (uint64_t)first->room_ns / sampler->quantum_ns : 0;
+
+    if (quanta > room)
+        quanta = room;
+    first->run.cpu_quanta += quanta;
+    first->room_ns -= (int64_t)(quanta * sampler->quantum_ns);
     return quanta;
 }
 
 void cairn_runs_of_missed(struct cairn_sampler *sampler, struct cairn_subject *subject,
                           uint64_t span_ns)
 {
-    uint64_t missed = cairn_remains_missed_ns(subject, span_ns) / sampler->quantum_ns, taken;
+    uint64_t missed = cairn_remains_missed_ns(subject, span_ns) / sampler->quantum_ns;
     struct cairn_worker *first = subject->workers.count ? subject->workers.items[0] : NULL;
 
+    missed -= give_to_last(sampler, subject, missed);
     /* A run of more ticks than this one has no CPU time so far. */
     if (!missed || !first || !first->run.ticks ||
         first->run.first_tick + first->run.ticks != cairn_writer_tick_index(sampler->writer) + 1)
         return;
-    taken = first->room_ns > 0 ? (uint64_t)first->room_ns / sampler->quantum_ns : 0;
-    if (taken > missed)
-        taken = missed;
-    first->run.cpu_quanta += taken;
-    take_room(sampler, first, (int64_t)taken);
-    cairn_remains_taken(subject, taken * sampler->quantum_ns);
-    missed = cairn_remains_beside_ns(subject, span_ns) / sampler->quantum_ns;
-    taken = give_beside(sampler, &subject->remains, missed);
-    cairn_remains_taken(subject, taken * sampler->quantum_ns);
+    cairn_remains_taken(subject, give_to_first(sampler, first, missed) * sampler->quantum_ns);
 }
 
 /* What is left over was run since the worker's last row: it gets one of the latest tick, at which
@@ -209,37 +230,39 @@ static void take_latest_tick(struct cairn_sampler *sampler, struct cairn_worker 
     sampler->stats.samples++;
 }
 
-/* What the latest row holds that no row of the worker's has room for. */
-static uint64_t over_quanta(const struct cairn_sampler *sampler, const struct cairn_worker *worker)
+/* The last rows of those that a process had at its end, and of what they ran since the latest. */
+static void end_worker(struct cairn_sampler *sampler, struct cairn_worker *worker, uint64_t now_ns)
 {
-    uint64_t over = (uint64_t)-worker->room_ns / sampler->quantum_ns;
-
-    return over < worker->run.cpu_quanta ? over : worker->run.cpu_quanta;
+    cairn_worker_last_look(worker, now_ns);
+    end_run(sampler, worker);
+    if (worker->cpu_carry_ns >= sampler->quantum_ns) {
+        take_latest_tick(sampler, worker);
+        end_run(sampler, worker);
+    }
 }
 
 void cairn_runs_end(struct cairn_sampler *sampler, struct cairn_subject *subject)
 {
     struct cairn_worker *first = subject->workers.count ? subject->workers.items[0] : NULL;
-    uint64_t now_ns = cairn_clock_mono_ns();
+    uint64_t now_ns = cairn_clock_mono_ns(), missed;
     int64_t left;
 
     for (size_t i = 0; i < subject->workers.count; i++) {
-        cairn_worker_last_look(subject->workers.items[i], now_ns);
-        end_run(sampler, subject->workers.items[i]);
+        end_worker(sampler, subject->workers.items[i], now_ns);
         cairn_remains_of(subject, subject->workers.items[i]);
     }
     left = cairn_remains_end(subject) / (int64_t)sampler->quantum_ns;
-    if (first && (left > 0 || first->room_ns < 0))
+    missed = cairn_remains_missed_ns(subject, (uint64_t)span_ns_of(sampler)) / sampler->quantum_ns;
+    if (first && first->clock.page) /* what it ran itself is known */
+        left -= (int64_t)give_to_last(sampler, subject, missed);
+    if (first && left > 0)
         take_latest_tick(sampler, first);
-    if (first && first->run.ticks) {
-        if (left < -(int64_t)first->run.cpu_quanta)
-            left = -(int64_t)first->run.cpu_quanta;
-        first->run.cpu_quanta += (uint64_t)left;
-        take_room(sampler, first, left);
-        if (first->room_ns < 0 && first->track != subject->remains.track)
-            first->run.cpu_quanta -=
-                give_beside(sampler, &subject->remains, over_quanta(sampler, first));
-    }
+    if (first && first->run.ticks && left > 0)
+        left -= (int64_t)give_to_first(sampler, first, (uint64_t)left);
+    else if (first && first->run.ticks)
+        first->run.cpu_quanta -= min_of(first->run.cpu_quanta, (uint64_t)-left);
+    if (left > 0 && first && !first->clock.page)
+        give_to_last(sampler, subject, (uint64_t)left);
     for (size_t i = 0; i < subject->workers.count; i++)
         cairn_runs_close(sampler, subject->workers.items[i]);
 }

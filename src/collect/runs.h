@@ -23,11 +23,14 @@ void cairn_runs_close(struct cairn_sampler *sampler, struct cairn_worker *worker
 void cairn_runs_gone(void *ctx, struct cairn_worker *worker);
 
 /* After the workers of a process have their samples: what ran in threads that a late tick missed
- * (remains.h) goes to the first, which made them, or waits for them. */
+ * (remains.h) goes to the last one of those that was met, or, where that has no room for it or none
+ * was met, to the first thread, which made them, or waits for them. */
 void cairn_runs_of_missed(struct cairn_sampler *sampler, struct cairn_subject *subject,
                           uint64_t span_ns);
 
-/* The process is gone. What is left over goes to its first thread, which has a row if any has. */
+/* The process is gone. What is left over goes to its first thread, which has a row if any has; but
+ * where that one's own clock told what it ran, and more is left over than one life, it goes to the
+ * last of those that came and went before. */
 void cairn_runs_end(struct cairn_sampler *sampler, struct cairn_subject *subject);
 
 #endif

@@ -10,7 +10,7 @@
 
 #define WORKERS_MAX (1u << 20)
 #define YOUNG_NS 120000000ull     /* of CPU time: ten times what the book may lag, or more */
-#define READ_NS 500000ull         /* schedstat of a thread that stays where it is */
+#define READ_NS 1500000ull        /* schedstat of a thread that stays where it is */
 #define QUEUED_READ_NS 4000000ull /* of one that waits for a processor */
 #define ASK_NS 50000ull           /* whether it does */
 #define LOSS_NS 20000ull /* of time that nothing accounts for: below, it is not worth asking */

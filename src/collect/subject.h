@@ -61,13 +61,13 @@ struct cairn_worker { /* a thread of a subject */
     uint32_t waits_rest, waits_pause;    /* … which rests for so many looks, by this many */
     bool queued;                         /* it waits for one, and has for a while */
     uint64_t ahead_ns;                   /* of waiting that was told before schedstat said so */
-    uint64_t cpu_carry_ns, runq_carry_ns; /* below a quantum: goes into a later row */
+    uint64_t cpu_carry_ns, runq_carry_ns; /* below a quantum, or without room: for a later row */
     uint64_t cpu_delta_ns, runq_delta_ns; /* of this tick */
     bool ran;                             /* at this tick */
 
     struct cairn_wait wait; /* what it waits for, or last did */
     struct cairn_run run;
-    int64_t room_ns; /* its rows have time for so much CPU time more; below 0: hold too much */
+    int64_t room_ns; /* its latest row has time for so much CPU time more */
     uint32_t last_stack;
     uint8_t last_status; /* enum cairn_pystack_status, when last read */
     bool settled;        /* it was read while the thread stood still: nothing can be new */

@@ -18,6 +18,7 @@
 #define ROOM_MOST_NS UINT64_C(64000000000)
 #define ROOM_ASKS 8
 #define SHARE_NS UINT64_C(64000000) /* what counts as of late */
+#define OWN_NS UINT64_C(4000000) /* how often it asks for its own CPU time, while all goes well */
 #define SHARE_PART 4 /* it may work one such part of the time to go before all others … */
 #define SHARE_START_NS UINT64_C(16000000) /* … and so much more at times, as when it starts */
 
@@ -138,9 +139,12 @@ void cairn_urgency_woke(struct cairn_urgency *urgency, uint64_t late_ns, uint64_
 
 void cairn_urgency_worked(struct cairn_urgency *urgency, uint64_t now_ns)
 {
-    uint64_t cpu_ns, took_ns;
+    uint64_t cpu_ns, took_ns, worked_for_ns = now_ns - urgency->woke_ns;
 
     if (!urgency->changed || urgency->refused)
+        return;
+    urgency->woke_ns = now_ns;
+    if (worked_for_ns <= urgency->most_ns && now_ns - urgency->worked_ns < OWN_NS)
         return;
     cpu_ns = cairn_clock_own_cpu_ns();
     took_ns = cpu_ns - urgency->cpu_ns;
@@ -149,11 +153,11 @@ void cairn_urgency_worked(struct cairn_urgency *urgency, uint64_t now_ns)
     if (urgency->first && !leaves_room(urgency)) {
         step_back(urgency, now_ns);
         urgency->from_ns = now_ns + SHARE_NS;
-    } else if (!urgency->first && now_ns - urgency->woke_ns > took_ns + urgency->most_ns) {
+    } else if (!urgency->first && worked_for_ns > took_ns + urgency->most_ns) {
         go_first(urgency, now_ns); /* it was put off in the middle */
     }
     urgency->cpu_ns = cpu_ns;
-    urgency->woke_ns = urgency->worked_ns = now_ns;
+    urgency->worked_ns = now_ns;
     if (urgency->seen_ns > SHARE_NS) {
         urgency->seen_ns /= 2;
         urgency->spent_ns /= 2;

@@ -20,13 +20,14 @@ struct cairn_urgency { /* all zero: nothing was changed */
     int32_t raised;   /* … and as it is */
     uint64_t turn_ns; /* as it was; 0: the kernel's default */
 
-    bool refused, first;                 /* it may not go before all groups; it does */
-    uint64_t until_ns, wait_ns;          /* it does until then, if there is room for so long */
-    uint64_t ask_ns;                     /* when to ask next whether there is */
-    uint64_t from_ns;                    /* not before */
-    uint64_t most_ns;                    /* that it may wait */
-    uint64_t spent_ns, seen_ns;          /* CPU time, and time that passed, of late … */
-    uint64_t cpu_ns, woke_ns, worked_ns; /* … until it last had done its work */
+    bool refused, first;        /* it may not go before all groups; it does */
+    uint64_t until_ns, wait_ns; /* it does until then, if there is room for so long */
+    uint64_t ask_ns;            /* when to ask next whether there is */
+    uint64_t from_ns;           /* not before */
+    uint64_t most_ns;           /* that it may wait */
+    uint64_t spent_ns, seen_ns; /* CPU time, and time that passed, of late … */
+    uint64_t cpu_ns, worked_ns; /* … until this was last asked */
+    uint64_t woke_ns;           /* when it last woke, or had done its work */
 };
 
 /* Best effort: what is refused stays as it was. It is going to wake every `interval_ns`. */

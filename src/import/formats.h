@@ -14,8 +14,12 @@ int cairn_in_collapsed(struct cairn_feed *feed, struct cairn_guest *guest, struc
 int cairn_in_pprof(struct cairn_feed *feed, struct cairn_guest *guest, struct cairn_err *err);
 int cairn_in_speedscope(struct cairn_feed *feed, struct cairn_guest *guest, struct cairn_err *err);
 int cairn_in_prof(struct cairn_feed *feed, struct cairn_guest *guest, struct cairn_err *err);
+int cairn_in_gecko(struct cairn_feed *feed, struct cairn_guest *guest, struct cairn_err *err);
+int cairn_in_lprof(struct cairn_feed *feed, struct cairn_guest *guest, struct cairn_err *err);
+int cairn_in_mojo(struct cairn_feed *feed, struct cairn_guest *guest, struct cairn_err *err);
 int cairn_in_callgrind(struct cairn_feed *feed, struct cairn_guest *guest, struct cairn_err *err);
 int cairn_in_gperftools(struct cairn_feed *feed, struct cairn_guest *guest, struct cairn_err *err);
+int cairn_in_chrome(struct cairn_feed *feed, struct cairn_guest *guest, struct cairn_err *err);
 int cairn_in_cpuprofile(struct cairn_feed *feed, struct cairn_guest *guest, struct cairn_err *err);
 
 /* Shared by those whose frames are texts: "name (file:line)", or "file.py:name:line" as

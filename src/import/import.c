@@ -6,6 +6,7 @@
 #include "formats.h"
 #include "jsonin.h"
 
+#define NAMED_WITHIN_BYTES ((size_t)256)
 #define HEAD_MIN_BYTES ((size_t)64 << 10) /* enough to tell most formats by */
 
 struct format {
@@ -43,7 +44,15 @@ enum {
     KEY_SPEEDSCOPE = 4, /* "$schema" says so */
     KEY_NODES = 8,
     KEY_START_TIME = 16,
+    KEY_EVENTS = 32,
+    KEY_META = 64,
+    KEY_THREADS = 128,
 };
+
+static bool is_gecko(unsigned keys)
+{
+    return keys & KEY_META && keys & KEY_THREADS;
+}
 
 static int read_value(struct cairn_jsonin *json, struct cairn_span key, unsigned *keys)
 {
@@ -58,7 +67,13 @@ static int read_value(struct cairn_jsonin *json, struct cairn_span key, unsigned
         *keys |= KEY_NODES;
     else if (cairn_span_is(key, "startTime"))
         *keys |= KEY_START_TIME;
-    if (*keys == (KEY_SHARED | KEY_PROFILES))
+    else if (cairn_span_is(key, "traceEvents"))
+        *keys |= KEY_EVENTS;
+    else if (cairn_span_is(key, "meta"))
+        *keys |= KEY_META;
+    else if (cairn_span_is(key, "threads"))
+        *keys |= KEY_THREADS;
+    if (*keys == (KEY_SHARED | KEY_PROFILES) || *keys & KEY_EVENTS || is_gecko(*keys))
         return 0; /* that is clear, however long the value */
     if (!cairn_span_is(key, "$schema"))
         return cairn_jsonin_skip(json);
@@ -71,24 +86,54 @@ static int read_value(struct cairn_jsonin *json, struct cairn_span key, unsigned
     return 0;
 }
 
-/* What an object is, by its keys; it is read until that is clear. What is no JSON is nothing. */
-static int sniff_json(struct cairn_feed *feed, const char **ret_name)
+static int sniff_object(struct cairn_jsonin *json, const char **ret_name)
 {
-    struct cairn_jsonin json;
     struct cairn_span key;
     unsigned keys = 0;
-    int code;
+    int code = cairn_jsonin_enter(json, '{');
 
-    *ret_name = NULL;
-    cairn_jsonin_init(&json, feed);
-    code = cairn_jsonin_enter(&json, '{');
-    while (code == 0 && !*ret_name && (code = cairn_jsonin_key(&json, &key)) > 0) {
-        code = read_value(&json, key, &keys);
+    while (code == 0 && !*ret_name && (code = cairn_jsonin_key(json, &key)) > 0) {
+        code = read_value(json, key, &keys);
         if (keys & KEY_SPEEDSCOPE || (keys & KEY_SHARED && keys & KEY_PROFILES))
             *ret_name = "speedscope";
         else if (keys & KEY_NODES && keys & KEY_START_TIME)
             *ret_name = "cpuprofile";
+        else if (keys & KEY_EVENTS)
+            *ret_name = "chrome";
+        else if (is_gecko(keys))
+            *ret_name = "gecko";
     }
+    return code;
+}
+
+/* Trace events may stand alone: each says what it is ("ph"). */
+static int sniff_array(struct cairn_jsonin *json, const char **ret_name)
+{
+    struct cairn_span key;
+    int code = cairn_jsonin_enter(json, '[');
+
+    if (code == 0 && (code = cairn_jsonin_item(json)) > 0)
+        code = cairn_jsonin_enter(json, '{');
+    while (code == 0 && !*ret_name && (code = cairn_jsonin_key(json, &key)) > 0) {
+        if (cairn_span_is(key, "ph"))
+            *ret_name = "chrome";
+        code = cairn_jsonin_skip(json);
+    }
+    return code;
+}
+
+/* What it is, by its keys; it is read until that is clear. What is no JSON is nothing. */
+static int sniff_json(struct cairn_feed *feed, const char **ret_name)
+{
+    struct cairn_jsonin json;
+    char kind;
+    int code;
+
+    *ret_name = NULL;
+    cairn_jsonin_init(&json, feed);
+    code = cairn_jsonin_kind(&json, &kind);
+    if (code == 0)
+        code = kind == '[' ? sniff_array(&json, ret_name) : sniff_object(&json, ret_name);
     cairn_jsonin_release(&json);
     return code == -CAIRN_EDAMAGED || code == -CAIRN_ELIMIT ? 0 : code < 0 ? code : 0;
 }
@@ -100,6 +145,16 @@ static int is_prof(struct cairn_feed *feed)
     if (head.size_bytes < 2 || (head.data[0] & 0x7f) != '{')
         return 0;
     return memchr("()0r", head.data[1] & 0x7f, 4) != NULL && !is_json(feed);
+}
+
+/* A pickle that names line_profiler's class near its start. */
+static int is_lprof(struct cairn_feed *feed)
+{
+    struct cairn_span head = head_of(feed);
+    size_t near = head.size_bytes < NAMED_WITHIN_BYTES ? head.size_bytes : NAMED_WITHIN_BYTES;
+
+    return near > 0 && (head.data[0] == 0x80 || head.data[0] == 'c') &&
+           memmem(head.data, near, "LineStats", 9) != NULL;
 }
 
 /* Messages of the fields a profile has, with the types of its values among the first. */
@@ -167,6 +222,13 @@ static int is_callgrind(struct cairn_feed *feed)
     return 0;
 }
 
+static int is_mojo(struct cairn_feed *feed)
+{
+    struct cairn_span head = head_of(feed);
+
+    return head.size_bytes > 4 && memcmp(head.data, "MOJ", 3) == 0 && head.data[3] < 0x40;
+}
+
 /* Words of 8 bytes, or of 4: 0, the number of words that follow, 0. */
 static int is_gperftools(struct cairn_feed *feed)
 {
@@ -181,9 +243,13 @@ static int is_gperftools(struct cairn_feed *feed)
 static const struct format formats[] = {
     {"speedscope", NULL, cairn_in_speedscope},
     {"prof", is_prof, cairn_in_prof},
+    {"lprof", is_lprof, cairn_in_lprof},
     {"callgrind", is_callgrind, cairn_in_callgrind},
     {"gperftools", is_gperftools, cairn_in_gperftools},
+    {"mojo", is_mojo, cairn_in_mojo},
     {"cpuprofile", NULL, cairn_in_cpuprofile},
+    {"chrome", NULL, cairn_in_chrome},
+    {"gecko", NULL, cairn_in_gecko},
     {"collapsed", is_collapsed, cairn_in_collapsed},
     {"pprof", is_pprof, cairn_in_pprof},
 };

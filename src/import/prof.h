@@ -15,6 +15,7 @@
 #include "buf.h"
 #include "err.h"
 #include "intern.h"
+#include "map.h"
 
 #define CAIRN_PROF_NONE UINT32_MAX
 

@@ -74,7 +74,7 @@ void cairn_model_free(struct cairn_model *model)
         }
         for (size_t i = 0; i < model->files.count; i++) {
             cairn_io_close(&model->files.items[i].fd);
-            free(model->files.items[i].chunk_ticks);
+            free(model->files.items[i].chunks);
         }
         cairn_vec_release(&model->writers);
         cairn_vec_release(&model->files);

@@ -111,6 +111,7 @@ struct cairn_quality { /* sums over writers and files */
     uint64_t ticks, samples, torn, truncated, unreadable, missed, reread;
     uint64_t unseen; /* processes that were over before anybody could look at them */
     uint64_t own_cpu_ns, bytes;
+    uint64_t counting_bytes, tracing_bytes; /* of bytes: chunks with counts; with timelines */
     uint64_t damaged_chunks, jumped_bytes, jumped_chunks, skipped_chunks, skipped_sections;
     uint64_t unknown_refs; /* rows or entries that referred into a hole */
     uint64_t plain_names;

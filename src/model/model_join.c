@@ -14,8 +14,9 @@ struct join {
     struct cairn_loader *loader;
     struct cairn_model *model;
     struct cairn_intern function_keys, frame_keys, process_keys, thread_keys;
-    struct cairn_map nodes;   /* {parent, frame} to node */
-    struct cairn_map modules; /* {file, kind} to the string of its module */
+    struct cairn_map nodes;                        /* {parent, frame} to node */
+    struct cairn_map modules;                      /* {file, kind} to the string of its module */
+    struct cairn_map last_processes, last_threads; /* {pid, boot}, {tid, process}: the last one */
     struct cairn_buf name;
     uint32_t *code_functions, *location_frames, *stack_nodes;
     uint32_t *track_processes, *track_threads; /* LOST: has none */
@@ -240,6 +241,16 @@ static uint32_t process_above(const struct join *join, size_t track)
     }
 }
 
+/* The last one of that number, for one that could not be told when it began, as where there is no
+ * /proc; UINT32_MAX: none. */
+static uint32_t last_of(const struct cairn_map *last, uint64_t number, uint64_t within)
+{
+    uint64_t index = UINT32_MAX;
+
+    (void)cairn_map_get(last, number, within, &index);
+    return (uint32_t)index;
+}
+
 static int join_process(struct join *join, size_t track)
 {
     struct cairn_model *model = join->model;
@@ -250,9 +261,16 @@ static int join_process(struct join *join, size_t track)
     uint32_t index;
     bool is_new;
 
+    if (raw->start_ns == 0) {
+        index = last_of(&join->last_processes, raw->number, boot_id);
+        join->track_processes[track] = index;
+        if (index != UINT32_MAX)
+            return 0;
+    }
     CAIRN_TRY(key_index(&join->process_keys, &key, sizeof(key), &index, &is_new));
     join->track_processes[track] = index;
     if (is_new) {
+        CAIRN_TRY(cairn_map_put(&join->last_processes, raw->number, boot_id, index));
         CAIRN_TRY(cairn_vec_reserve(&model->processes, (size_t)index + 1, CAIRN_MODEL_ITEMS_MAX));
         model->processes.items[model->processes.count++] = (struct cairn_process){
             .boot_id = cairn_intern_get(&model->strings, boot_id),
@@ -274,8 +292,14 @@ static int join_thread(struct join *join, size_t track)
 
     if (key.process == CAIRN_RAW_LOST)
         return 0;
+    if (raw->start_ns == 0) {
+        join->track_threads[track] = last_of(&join->last_threads, raw->number, key.process);
+        if (join->track_threads[track] != UINT32_MAX)
+            return 0;
+    }
     CAIRN_TRY(key_index(&join->thread_keys, &key, sizeof(key), &index, &is_new));
     if (is_new) {
+        CAIRN_TRY(cairn_map_put(&join->last_threads, raw->number, key.process, index));
         CAIRN_TRY(cairn_vec_reserve(&model->threads, (size_t)index + 1, CAIRN_MODEL_ITEMS_MAX));
         model->threads.items[model->threads.count++] = (struct cairn_thread){
             .process = (uint32_t)key.process,
@@ -358,12 +382,15 @@ static int join_tracks(struct join *join)
     const struct cairn_raw_track *tracks = join->loader->tracks.items;
     size_t count = join->loader->tracks.count;
 
-    for (size_t i = 0; i < count; i++)
-        if (tracks[i].kind == CAIRN_TRACK_PROCESS)
-            CAIRN_TRY(join_process(join, i));
-    for (size_t i = 0; i < count; i++)
-        if (tracks[i].kind == CAIRN_TRACK_THREAD)
-            CAIRN_TRY(join_thread(join, i));
+    /* Those whose beginning is not known come last: they may be among the others. */
+    for (int known = 1; known >= 0; known--)
+        for (size_t i = 0; i < count; i++)
+            if (tracks[i].kind == CAIRN_TRACK_PROCESS && (tracks[i].start_ns != 0) == known)
+                CAIRN_TRY(join_process(join, i));
+    for (int known = 1; known >= 0; known--)
+        for (size_t i = 0; i < count; i++)
+            if (tracks[i].kind == CAIRN_TRACK_THREAD && (tracks[i].start_ns != 0) == known)
+                CAIRN_TRY(join_thread(join, i));
     for (size_t i = 0; i < count; i++) {
         if (tracks[i].kind == CAIRN_TRACK_PROCESS)
             join_parent(join, i);
@@ -420,12 +447,16 @@ int cairn_model_join(struct cairn_loader *loader)
 
     cairn_map_init(&join.nodes, CAIRN_MODEL_ITEMS_MAX);
     cairn_map_init(&join.modules, CAIRN_MODEL_ITEMS_MAX);
+    cairn_map_init(&join.last_processes, CAIRN_MODEL_ITEMS_MAX);
+    cairn_map_init(&join.last_threads, CAIRN_MODEL_ITEMS_MAX);
     cairn_buf_init(&join.name, 2 * CAIRN_STRING_MAX_BYTES);
     code = join_all(&join);
     cairn_intern_release(&join.function_keys);
     cairn_intern_release(&join.frame_keys);
     cairn_intern_release(&join.process_keys);
     cairn_intern_release(&join.thread_keys);
+    cairn_map_release(&join.last_processes);
+    cairn_map_release(&join.last_threads);
     cairn_map_release(&join.nodes);
     cairn_map_release(&join.modules);
     cairn_buf_release(&join.name);

@@ -160,24 +160,24 @@ static int add_file(struct cairn_loader *loader, const struct cairn_reader *read
 {
     struct cairn_model *model = loader->model;
     size_t count = model->files.count, chunk_count = cairn_reader_chunk_count(reader);
-    uint32_t *chunk_ticks;
+    struct cairn_model_chunk *chunks;
     int fd;
 
     if (cairn_vec_reserve(&model->files, count + 1, CAIRN_MODEL_ITEMS_MAX) < 0 ||
         cairn_vec_reserve(&loader->files, count + 1, CAIRN_MODEL_ITEMS_MAX) < 0)
         return cairn_err_set(err, -CAIRN_ENOMEM, 0, "model", "cannot read the recording");
-    chunk_ticks = cairn_calloc(chunk_count + 1, sizeof(*chunk_ticks));
-    if (!chunk_ticks)
+    chunks = cairn_calloc(chunk_count + 1, sizeof(*chunks));
+    if (!chunks)
         return cairn_err_set(err, -CAIRN_ENOMEM, 0, "model", "cannot read the recording");
     fd = fcntl(cairn_reader_fd(reader), F_DUPFD_CLOEXEC, 0);
     if (fd < 0) {
-        free(chunk_ticks);
+        free(chunks);
         return cairn_err_set(err, -CAIRN_EIO, errno, "model", "cannot read the recording");
     }
     model->files.items[count] = (struct cairn_model_file){
         .fd = fd,
         .chunk_count = chunk_count,
-        .chunk_ticks = chunk_ticks,
+        .chunks = chunks,
     };
     loader->files.items[count] = (struct cairn_raw_file){
         .set_id = cairn_reader_stats(reader)->file_id,
@@ -185,6 +185,18 @@ static int add_file(struct cairn_loader *loader, const struct cairn_reader *read
     };
     model->files.count = loader->files.count = count + 1;
     return 0;
+}
+
+/* What an engine's rows take on disk, with the names that came with them. */
+static void add_bytes(struct cairn_quality *quality, const struct cairn_chunk_info *info,
+                      uint32_t holds)
+{
+    const uint32_t counts = 1u << CAIRN_ROW_TREE | 1u << CAIRN_ROW_LINE | 1u << CAIRN_ROW_OPCODE;
+
+    if (holds & 1u << CAIRN_ROW_EVENT)
+        quality->tracing_bytes += info->stored_bytes;
+    else if (holds & counts)
+        quality->counting_bytes += info->stored_bytes;
 }
 
 int cairn_model_read(struct cairn_loader *loader, struct cairn_reader *reader,
@@ -198,13 +210,16 @@ int cairn_model_read(struct cairn_loader *loader, struct cairn_reader *reader,
     cairn_buf_init(&buf, CAIRN_CHUNK_MAX_BYTES);
     code = 0;
     for (size_t i = 0; i < loader->model->files.items[file].chunk_count && code == 0; i++) {
+        struct cairn_model_chunk *chunk = &loader->model->files.items[file].chunks[i];
         uint64_t ticks_before = loader->ticks_seen;
         double done = (double)i / (double)loader->model->files.items[file].chunk_count;
 
         cairn_progress_tell(loader->model->progress, loader->told_from + loader->told_step * done);
+        loader->row_kinds = 0;
         code = read_chunk(loader, reader, i, file, &buf, err);
-        loader->model->files.items[file].chunk_ticks[i] =
-            (uint32_t)(loader->ticks_seen - ticks_before);
+        chunk->ticks = (uint32_t)(loader->ticks_seen - ticks_before);
+        chunk->holds = loader->row_kinds | (chunk->ticks > 0);
+        add_bytes(&loader->model->quality, cairn_reader_chunk(reader, i), chunk->holds);
     }
     cairn_buf_release(&buf);
     add_losses(&loader->model->quality, reader);

@@ -4,6 +4,7 @@
 
 #include "ids.h"
 #include "intern.h"
+#include "map.h"
 #include "model.h"
 #include "reader.h"
 
@@ -22,11 +23,16 @@ struct cairn_model_writer {
     struct cairn_ids strings; /* of the model */
 };
 
+struct cairn_model_chunk {
+    uint32_t ticks; /* how many it holds */
+    uint32_t holds; /* bit 0: ticks; 1 << kind: rows of that kind */
+};
+
 struct cairn_model_file {
-    int fd;                /* a reader of its own is opened on it for every stream */
-    size_t chunk_count;    /* what was there when the model was loaded */
-    uint64_t shift_ns;     /* added to its times; wraps: may stand for a negative one */
-    uint32_t *chunk_ticks; /* how many each chunk holds */
+    int fd;             /* a reader of its own is opened on it for every stream */
+    size_t chunk_count; /* what was there when the model was loaded */
+    uint64_t shift_ns;  /* added to its times; wraps: may stand for a negative one */
+    struct cairn_model_chunk *chunks;
 };
 
 struct cairn_model_env_entry {

@@ -116,6 +116,7 @@ struct cairn_loader {
     struct cairn_table table;       /* of the section being read */
     double told_from, told_step;    /* the share of the work behind the file being read; its own */
     uint64_t ticks_seen;
+    uint32_t row_kinds; /* of the chunk being read: 1 << kind */
     struct cairn_raw_mets met_tracks, met_stacks;
     struct cairn_raw_met no_track, no_stack; /* of ids that cannot be */
     uint32_t unknown, not_python;            /* the strings "[unknown]", "[not python]" */

@@ -318,6 +318,9 @@ static int read_rows(struct cairn_loader *loader, uint32_t writer, struct cairn_
     cairn_cursor_init(&cur, section);
     if (cairn_cursor_uvarint(&cur, &kind) < 0)
         kind = 0;
+    loader->row_kinds |= kind < 32 ? (uint32_t)1 << kind : 0;
+    if (kind == CAIRN_ROW_EVENT || kind == CAIRN_ROW_MARK)
+        return 0; /* read when somebody asks (events.h) */
     if (kind == CAIRN_ROW_TASK)
         return cairn_model_count_tasks(loader, writer, section);
     if (kind == CAIRN_ROW_TREE)

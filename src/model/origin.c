@@ -110,6 +110,8 @@ uint8_t cairn_origin_of(struct cairn_span file)
 
     if (!file.size_bytes)
         return CAIRN_ORIGIN_NONE;
+    if (file.size_bytes == 1 && file.data[0] == '~') /* functions of C, where calls are counted */
+        return CAIRN_ORIGIN_STDLIB;
     if (starts(file, "<frozen ")) {
         if (starts(file, "<frozen importlib._") || starts(file, "<frozen zipimport"))
             return CAIRN_ORIGIN_IMPORT;

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "alloc.h"
+#include "chunks.h"
 #include "decode.h"
-#include "model_priv.h"
 
 /* Time a thread was seen to run or to wait for a processor that its rows had no room for yet. */
 struct carry {
@@ -20,24 +20,24 @@ struct columns {
 struct cairn_samples {
     const struct cairn_model *model;
     uint64_t from_ns, to_ns;
-    struct carry *carries; /* one a thread */
-    const bool *chosen;    /* of the threads; NULL: all */
-    uint64_t *track_masks; /* of each writer: what its chunks' mask must share; NULL: all */
+    struct carry *carries;               /* one a thread */
+    const bool *chosen;                  /* of the threads; NULL: all */
+    const struct cairn_windows *windows; /* NULL: all times */
 
-    size_t file, chunk; /* the next ones */
-    struct cairn_reader *reader;
-    uint32_t writer;
-    struct cairn_buf buf;
-    struct cairn_cursor sections;
+    struct cairn_chunks chunks;
     bool in_chunk;
     struct cairn_ticks ticks;
     struct cairn_table table;
     struct columns columns;
     size_t row;
+    struct cairn_sample whole; /* a row of which windows have left parts to come */
+    uint32_t whole_left;       /* of its ticks, the last ones */
     uint64_t block, ticks_seen;
     struct cairn_sample batch[CAIRN_SAMPLES_BATCH];
     size_t batch_count, batch_next;
 };
+
+#define HOLDS (1u | 1u << CAIRN_ROW_SAMPLE)
 
 /* Of a recording that has no such column. */
 #define OVERLAYS_UNKNOWN                                                                           \
@@ -47,7 +47,7 @@ struct cairn_samples {
 const char *cairn_metric_name(enum cairn_metric metric)
 {
     static const char *const names[CAIRN_METRIC_COUNT] = {
-        "wall", "cpu", "gil", "gil-wait", "runq", "blocked",
+        "wall", "cpu", "gil", "gil-wait", "runq", "blocked", "counted",
     };
 
     return names[metric];
@@ -80,7 +80,7 @@ int cairn_samples_open(const struct cairn_model *model, uint64_t from_ns, uint64
     samples->model = base;
     samples->from_ns = from_ns;
     samples->to_ns = to_ns;
-    cairn_buf_init(&samples->buf, CAIRN_CHUNK_MAX_BYTES);
+    cairn_chunks_init(&samples->chunks, base, from_ns, to_ns, HOLDS);
     cairn_table_init(&samples->table);
     samples->carries = cairn_calloc(base->threads.count + 1, sizeof(*samples->carries));
     if (!samples->carries) {
@@ -95,117 +95,39 @@ void cairn_samples_free(struct cairn_samples *samples)
 {
     if (!samples)
         return;
-    cairn_reader_free(samples->reader);
-    cairn_buf_release(&samples->buf);
+    cairn_chunks_release(&samples->chunks);
     cairn_ticks_release(&samples->ticks);
     cairn_table_release(&samples->table);
     free(samples->carries);
-    free(samples->track_masks);
     free(samples);
 }
 
 int cairn_samples_choose(struct cairn_samples *samples, const bool *chosen)
 {
-    const struct cairn_model *model = samples->model;
-
     samples->chosen = chosen;
-    /* Rows of a lost track have no bit of their own. */
-    if (model->lost_thread != UINT32_MAX && chosen[model->lost_thread])
-        return 0;
-    samples->track_masks = cairn_calloc(model->writers.count + 1, sizeof(*samples->track_masks));
-    if (!samples->track_masks)
-        return -CAIRN_ENOMEM;
-    for (size_t i = 0; i < model->writers.count; i++)
-        samples->track_masks[i] = cairn_ids_mask(&model->writers.items[i].tracks, chosen);
-    return 0;
+    return cairn_chunks_choose(&samples->chunks, chosen);
+}
+
+void cairn_windows_release(struct cairn_windows *windows)
+{
+    free(windows->items);
+    free(windows->firsts);
+    *windows = (struct cairn_windows){0};
+}
+
+void cairn_samples_within(struct cairn_samples *samples, const struct cairn_windows *windows)
+{
+    samples->windows = windows;
 }
 
 uint64_t cairn_samples_ticks(const struct cairn_samples *samples)
 {
-    return samples->ticks_seen;
-}
-
-/* Whether a chunk can hold a tick of the chosen time. */
-static bool touches(const struct cairn_samples *samples, const struct cairn_chunk_info *info,
-                    uint64_t shift_ns)
-{
-    if (info->first_ns > info->last_ns)
-        return true;
-    return info->last_ns + shift_ns > samples->from_ns &&
-           info->first_ns + shift_ns <= samples->to_ns;
-}
-
-/* Whether a chunk of the chosen time holds none of the chosen threads. Its ticks count all the
- * same; at the edges of the time they must be looked at. */
-static bool pass_over(struct cairn_samples *samples, const struct cairn_model_file *file,
-                      const struct cairn_chunk_info *info, uint32_t writer)
-{
-    if (!samples->track_masks || samples->track_masks[writer] & info->track_mask ||
-        info->first_ns > info->last_ns || info->first_ns + file->shift_ns <= samples->from_ns ||
-        info->last_ns + file->shift_ns > samples->to_ns)
-        return false;
-    samples->ticks_seen += file->chunk_ticks[samples->chunk];
-    return true;
-}
-
-static void tell(const struct cairn_samples *samples)
-{
-    const struct cairn_model *model = samples->model;
-    double files = (double)model->files.count, done = (double)samples->file;
-
-    if (samples->file < model->files.count && model->files.items[samples->file].chunk_count)
-        done += (double)samples->chunk / (double)model->files.items[samples->file].chunk_count;
-    cairn_progress_tell(model->progress, files > 0 ? 0.5 + done / files / 2 : 1);
-}
-
-/* The next chunk that may matter is unpacked. 0, -CAIRN_EEND, or a negative code. */
-static int next_chunk(struct cairn_samples *samples)
-{
-    const struct cairn_model *model = samples->model;
-
-    for (; samples->file < model->files.count; samples->file++) {
-        const struct cairn_model_file *file = &model->files.items[samples->file];
-
-        if (!samples->reader) {
-            CAIRN_TRY(cairn_reader_open_fd(file->fd, &samples->reader, NULL));
-            samples->chunk = 0;
-        }
-        while (samples->chunk < file->chunk_count) {
-            const struct cairn_chunk_info *info =
-                cairn_reader_chunk(samples->reader, samples->chunk);
-            struct cairn_span sections;
-            uint64_t writer;
-            int code;
-
-            if (!info || !info->understood || !touches(samples, info, file->shift_ns) ||
-                !cairn_map_get(&model->writer_index, samples->file, info->writer, &writer) ||
-                pass_over(samples, file, info, (uint32_t)writer)) {
-                samples->chunk++;
-                continue;
-            }
-            code = cairn_reader_load(samples->reader, samples->chunk++, &samples->buf, &sections,
-                                     NULL);
-            if (code == -CAIRN_EDAMAGED)
-                continue;
-            if (code < 0)
-                return code;
-            tell(samples);
-            samples->writer = (uint32_t)writer;
-            cairn_cursor_init(&samples->sections, sections);
-            samples->ticks.def.count = 0;
-            samples->block++;
-            return 0;
-        }
-        cairn_reader_free(samples->reader);
-        samples->reader = NULL;
-    }
-    tell(samples);
-    return -CAIRN_EEND;
+    return samples->ticks_seen + samples->chunks.passed_ticks;
 }
 
 static int load_ticks(struct cairn_samples *samples, struct cairn_span section)
 {
-    uint64_t shift_ns = samples->model->files.items[samples->file].shift_ns;
+    uint64_t shift_ns = samples->chunks.shift_ns;
     int code = cairn_decode_ticks(section, &samples->ticks);
 
     if (code < 0) {
@@ -255,7 +177,7 @@ static int next_section(struct cairn_samples *samples)
     for (;;) {
         struct cairn_section section;
         uint64_t skipped = 0;
-        int code = cairn_section_next(&samples->sections, &section, &skipped);
+        int code = cairn_section_next(&samples->chunks.sections, &section, &skipped);
 
         if (code < 0)
             return code == -CAIRN_EDAMAGED ? -CAIRN_EEND : code;
@@ -320,7 +242,8 @@ static void set_states(struct cairn_samples *samples, struct cairn_sample *sampl
 static void set_overlays(struct cairn_samples *samples, struct cairn_sample *sample, size_t row)
 {
     const struct columns *columns = &samples->columns;
-    const struct cairn_ids *strings = &samples->model->writers.items[samples->writer].strings;
+    const struct cairn_ids *strings =
+        &samples->model->writers.items[samples->chunks.writer].strings;
     uint64_t on = columns->on ? columns->on[row] : 0;
 
     sample->overlays =
@@ -337,23 +260,17 @@ static uint64_t time_before(const struct cairn_samples *samples, uint64_t tick)
     return tick ? samples->ticks.times_ns.items[tick - 1] : samples->ticks.def.before_ns;
 }
 
-/* Leaves of a sample what lies in the chosen time; false when that is nothing. */
-static bool cut(const struct cairn_samples *samples, struct cairn_sample *sample)
+/* Leaves of a sample `ticks` >= 1 of its ticks, from tick `first` of the block on. */
+static void cut_to(const struct cairn_samples *samples, uint32_t first, uint32_t ticks,
+                   struct cairn_sample *sample)
 {
     uint64_t whole_ns = sample->last_ns - sample->first_ns, part_ns, left_ns;
-    uint32_t first = sample->tick, end = sample->tick + sample->ticks;
     enum cairn_state rest = CAIRN_STATE_RUNNING;
 
-    while (first < end && samples->ticks.times_ns.items[first] <= samples->from_ns)
-        first++;
-    while (first < end && samples->ticks.times_ns.items[end - 1] > samples->to_ns)
-        end--;
-    if (first == end)
-        return false;
     sample->tick = first;
-    sample->ticks = end - first;
+    sample->ticks = ticks;
     sample->first_ns = time_before(samples, first);
-    sample->last_ns = samples->ticks.times_ns.items[end - 1];
+    sample->last_ns = samples->ticks.times_ns.items[first + ticks - 1];
     part_ns = left_ns = sample->last_ns - sample->first_ns;
     for (int i = 1; i < CAIRN_STATE_COUNT; i++)
         if (sample->state_ns[i] > sample->state_ns[rest])
@@ -365,29 +282,22 @@ static bool cut(const struct cairn_samples *samples, struct cairn_sample *sample
         left_ns -= sample->state_ns[i];
     }
     sample->state_ns[rest] += left_ns; /* what rounding left over */
+}
+
+/* Leaves of a sample what lies in the chosen time; false when that is nothing. */
+static bool cut(const struct cairn_samples *samples, struct cairn_sample *sample)
+{
+    const uint64_t *times_ns = samples->ticks.times_ns.items;
+    uint32_t first = sample->tick, end = sample->tick + sample->ticks;
+
+    while (first < end && times_ns[first] <= samples->from_ns)
+        first++;
+    while (first < end && times_ns[end - 1] > samples->to_ns)
+        end--;
+    if (first == end)
+        return false;
+    cut_to(samples, first, end - first, sample);
     return true;
-}
-
-/* The thread of a track; UINT32_MAX when there is none even for lost ones, because the file changed
- * since it was loaded. */
-static uint32_t thread_of(const struct cairn_samples *samples, uint64_t track)
-{
-    const struct cairn_model_writer *writer = &samples->model->writers.items[samples->writer];
-    uint32_t thread =
-        track > UINT32_MAX ? CAIRN_IDS_LOST : cairn_ids_get(&writer->tracks, (uint32_t)track);
-
-    return thread == CAIRN_IDS_LOST ? samples->model->lost_thread : thread;
-}
-
-static uint32_t node_of(const struct cairn_samples *samples, uint64_t stack)
-{
-    const struct cairn_model_writer *writer = &samples->model->writers.items[samples->writer];
-    uint32_t node;
-
-    if (stack == 0)
-        return CAIRN_NODE_NOT_PYTHON;
-    node = stack > UINT32_MAX ? CAIRN_IDS_LOST : cairn_ids_get(&writer->stacks, (uint32_t)stack);
-    return node == CAIRN_IDS_LOST ? CAIRN_NODE_UNKNOWN : node;
 }
 
 /* False when the row names what is not there, or nothing of it lies in the chosen time. */
@@ -399,7 +309,7 @@ static bool make_sample(struct cairn_samples *samples, size_t row, struct cairn_
 
     if (ticks == 0 || tick >= tick_count || ticks > tick_count - tick)
         return false;
-    sample->thread = thread_of(samples, columns->track[row]);
+    sample->thread = cairn_chunks_thread(&samples->chunks, columns->track[row]);
     if (sample->thread == UINT32_MAX || (samples->chosen && !samples->chosen[sample->thread]))
         return false;
     sample->tick = (uint32_t)tick;
@@ -420,6 +330,50 @@ static bool make_sample(struct cairn_samples *samples, size_t row, struct cairn_
     return true;
 }
 
+/* The first window of the thread that ends at `time_ns` or behind it; NULL: none does. */
+static const struct cairn_window *window_at(const struct cairn_windows *windows, uint32_t thread,
+                                            uint64_t time_ns)
+{
+    size_t low = windows->firsts[thread], end = windows->firsts[thread + 1], high = end;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (windows->items[middle].last_ns < time_ns)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < end ? &windows->items[low] : NULL;
+}
+
+/* The next run of ticks of the row at hand that lie in one window; false when there is none. */
+static bool next_part(struct cairn_samples *samples, struct cairn_sample *ret_part)
+{
+    const uint64_t *times_ns = samples->ticks.times_ns.items;
+    const struct cairn_sample *whole = &samples->whole;
+    uint32_t end = whole->tick + whole->ticks, first = end - samples->whole_left, ticks = 0;
+    const struct cairn_window *window;
+
+    while (first < end && ticks == 0) {
+        window = window_at(samples->windows, whole->thread, times_ns[first]);
+        while (window && first < end && times_ns[first] <= window->first_ns)
+            first++;
+        while (window && first + ticks < end && times_ns[first + ticks] <= window->last_ns)
+            ticks++;
+        if (!window)
+            first = end;
+    }
+    samples->whole_left = end - first - ticks;
+    if (ticks == 0)
+        return false;
+    *ret_part = *whole;
+    if (ticks < whole->ticks)
+        cut_to(samples, first, ticks, ret_part);
+    ret_part->times_ns = times_ns + first;
+    return true;
+}
+
 /* The next rows of the table, as many as a batch holds. Their stacks are looked up first, all at
  * once: each look-up waits for memory, and these wait together. */
 static void fill_batch(struct cairn_samples *samples)
@@ -430,7 +384,7 @@ static void fill_batch(struct cairn_samples *samples)
 
     samples->batch_count = samples->batch_next = 0;
     for (size_t i = 0; i < count; i++)
-        nodes[i] = node_of(samples, samples->columns.stack[samples->row + i]);
+        nodes[i] = cairn_chunks_node(&samples->chunks, samples->columns.stack[samples->row + i]);
     for (size_t i = 0; i < count; i++) {
         struct cairn_sample *sample = &samples->batch[samples->batch_count];
 
@@ -440,14 +394,35 @@ static void fill_batch(struct cairn_samples *samples)
     samples->row += count;
 }
 
+/* The same of what lies in windows: a row may be none, one, or more than a batch holds. */
+static void fill_batch_within(struct cairn_samples *samples)
+{
+    samples->batch_count = samples->batch_next = 0;
+    while (samples->batch_count < CAIRN_SAMPLES_BATCH) {
+        if (samples->whole_left > 0) {
+            samples->batch_count += next_part(samples, &samples->batch[samples->batch_count]);
+            continue;
+        }
+        if (samples->row == samples->table.row_count)
+            return;
+        samples->whole.node =
+            cairn_chunks_node(&samples->chunks, samples->columns.stack[samples->row]);
+        if (make_sample(samples, samples->row++, &samples->whole))
+            samples->whole_left = samples->whole.ticks;
+    }
+}
+
 int cairn_samples_batch(struct cairn_samples *samples, const struct cairn_sample **ret_samples,
                         size_t *ret_count)
 {
     int code;
 
     for (;;) {
-        while (samples->row < samples->table.row_count) {
-            fill_batch(samples);
+        while (samples->row < samples->table.row_count || samples->whole_left > 0) {
+            if (samples->windows)
+                fill_batch_within(samples);
+            else
+                fill_batch(samples);
             if (samples->batch_count) {
                 *ret_samples = samples->batch;
                 *ret_count = samples->batch_count;
@@ -455,7 +430,9 @@ int cairn_samples_batch(struct cairn_samples *samples, const struct cairn_sample
             }
         }
         if (!samples->in_chunk) {
-            CAIRN_TRY(next_chunk(samples));
+            CAIRN_TRY(cairn_chunks_next(&samples->chunks));
+            samples->ticks.def.count = 0;
+            samples->block++;
             samples->in_chunk = true;
         }
         code = next_section(samples);

@@ -14,6 +14,10 @@ enum cairn_metric {
     CAIRN_METRIC_GIL_WAIT,
     CAIRN_METRIC_RUNQ,
     CAIRN_METRIC_BLOCKED,
+    CAIRN_METRIC_SAMPLED, /* so many are of samples */
+    /* Of no sample: a call's own time where calls were counted one by one, on its stack. What it
+     * weighs in ticks is how often it began or was resumed. */
+    CAIRN_METRIC_COUNTED = CAIRN_METRIC_SAMPLED,
     CAIRN_METRIC_COUNT
 };
 const char *cairn_metric_name(enum cairn_metric metric); /* "gil-wait" */
@@ -51,6 +55,18 @@ struct cairn_sample {
 #define CAIRN_OVERLAY_COUNT 3
 const char *cairn_overlay_name(unsigned overlay); /* "gil_held" "gc" "exception" */
 
+struct cairn_window {
+    uint64_t first_ns, last_ns; /* (first, last], absolute */
+};
+
+/* The times of each thread that matter: of thread t items[firsts[t]] up to items[firsts[t + 1]], in
+ * order, none touching the next. */
+struct cairn_windows {
+    struct cairn_window *items;
+    size_t *firsts; /* of each of cairn_model_threads(), and one behind the last */
+};
+void cairn_windows_release(struct cairn_windows *windows);
+
 struct cairn_samples; /* opaque */
 
 /* Streams rows that touch (from_ns, to_ns] (absolute MONOTONIC; 0 and UINT64_MAX for all); a row
@@ -63,6 +79,9 @@ int cairn_samples_open(const struct cairn_model *model, uint64_t from_ns, uint64
  * no other. `chosen` has an entry for each of cairn_model_threads() and must live as long. 0 or
  * -CAIRN_ENOMEM. */
 int cairn_samples_choose(struct cairn_samples *samples, const bool *chosen);
+/* Before the first sample: of each row only the ticks that lie in a window of its thread, a sample
+ * for each run of them. `windows` must live as long. */
+void cairn_samples_within(struct cairn_samples *samples, const struct cairn_windows *windows);
 /* 0, -CAIRN_EEND, or a negative code (damaged chunks are passed over: they are counted already). */
 int cairn_samples_next(struct cairn_samples *samples, struct cairn_sample *ret_sample);
 /* The same by the batch: up to CAIRN_SAMPLES_BATCH of one block, 1 at least, borrowed until the

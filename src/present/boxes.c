@@ -169,7 +169,7 @@ static int make(struct maker *maker, const struct cairn_tally *tally, struct cai
     enum cairn_export_lines lines =
         maker->options->by_line ? CAIRN_EXPORT_LINES_EXECUTING : CAIRN_EXPORT_LINES_NONE;
 
-    CAIRN_TRY(cairn_calltree_make(tally, lines, &maker->tree));
+    CAIRN_TRY(cairn_calltree_make(tally, lines, false, &maker->tree));
     maker->nodes = cairn_calloc(maker->tree.nodes.count, sizeof(*maker->nodes));
     maker->order = cairn_calloc(maker->tree.nodes.count, sizeof(*maker->order));
     if (maker->nodes == NULL || maker->order == NULL)

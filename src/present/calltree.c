@@ -15,13 +15,21 @@ static uint32_t line_of(const struct cairn_function *function, const struct cair
     return lines == CAIRN_EXPORT_LINES_FIRST ? function->first_line : frame->line;
 }
 
-/* Marks the stacks of the cells, and all that these stand on. */
-static void mark(const struct cairn_tally *tally, const struct cairn_node *nodes, uint32_t *of)
+/* Marks a stack and all that it stands on. */
+static void mark(const struct cairn_node *nodes, uint32_t node, uint32_t *of)
 {
-    for (size_t i = 0; i < tally->cell_count; i++)
-        for (uint32_t node = tally->cells[i].node; node != 0 && !of[node];
-             node = nodes[node].parent)
-            of[node] = 1;
+    for (; node != 0 && !of[node]; node = nodes[node].parent)
+        of[node] = 1;
+}
+
+static void mark_counted(const struct cairn_tally *tally, const struct cairn_node *nodes,
+                         uint32_t *of)
+{
+    const struct cairn_call_sum *calls;
+    size_t count = cairn_model_calls(tally->model, &calls);
+
+    for (size_t i = 0; i < count; i++)
+        mark(nodes, tally->fold ? tally->fold[calls[i].node] : calls[i].node, of);
 }
 
 static int add_node(struct cairn_calltree *tree, struct cairn_map *index,
@@ -39,7 +47,7 @@ static int add_node(struct cairn_calltree *tree, struct cairn_map *index,
     return 0;
 }
 
-static int make(const struct cairn_tally *tally, enum cairn_export_lines lines,
+static int make(const struct cairn_tally *tally, enum cairn_export_lines lines, bool counted,
                 struct cairn_calltree *tree, struct cairn_map *index)
 {
     const struct cairn_function *functions;
@@ -54,7 +62,10 @@ static int make(const struct cairn_tally *tally, enum cairn_export_lines lines,
         return -CAIRN_ENOMEM;
     CAIRN_TRY(cairn_vec_reserve(&tree->nodes, 1, NODES_MAX));
     tree->nodes.items[tree->nodes.count++] = (struct cairn_calltree_node){0};
-    mark(tally, nodes, tree->of);
+    for (size_t i = 0; i < tally->cell_count; i++)
+        mark(nodes, tally->cells[i].node, tree->of);
+    if (counted)
+        mark_counted(tally, nodes, tree->of);
     for (size_t i = 1; i < count; i++) {
         const struct cairn_frame *frame = &frames[nodes[i].frame];
         struct cairn_calltree_node node = {
@@ -72,14 +83,14 @@ static int make(const struct cairn_tally *tally, enum cairn_export_lines lines,
 }
 
 int cairn_calltree_make(const struct cairn_tally *tally, enum cairn_export_lines lines,
-                        struct cairn_calltree *ret_tree)
+                        bool counted, struct cairn_calltree *ret_tree)
 {
     struct cairn_map index;
     int code;
 
     *ret_tree = (struct cairn_calltree){0};
     cairn_map_init(&index, NODES_MAX);
-    code = make(tally, lines, ret_tree, &index);
+    code = make(tally, lines, counted, ret_tree, &index);
     cairn_map_release(&index);
     return code;
 }

@@ -22,10 +22,10 @@ struct cairn_calltree {
     uint32_t *of; /* of each of the model's nodes; 0 for those that no cell of the tally needs */
 };
 
-/* `lines` is not DEFAULT. 0, -CAIRN_ENOMEM or -CAIRN_ELIMIT; released by the caller in every
- * case. */
+/* `lines` is not DEFAULT; `counted`: with the stacks of calls that were counted one by one. 0,
+ * -CAIRN_ENOMEM or -CAIRN_ELIMIT; released by the caller in every case. */
 int cairn_calltree_make(const struct cairn_tally *tally, enum cairn_export_lines lines,
-                        struct cairn_calltree *ret_tree);
+                        bool counted, struct cairn_calltree *ret_tree);
 void cairn_calltree_release(struct cairn_calltree *tree);
 
 /* The innermost node that both are, or lie below. */

@@ -26,11 +26,11 @@ const struct cairn_exporter cairn_exporters[] = {
      "when things happened, states, threads and processes", false, false, cairn_export_flamegraph},
     {"pstats", "what cProfile writes: for pstats, snakeviz, gprof2dot",
      "stacks, lines, threads, processes or states: each function has its direct callers alone, and "
-     "ncalls is how many samples met it",
+     "ncalls, where calls were not counted, is how many samples met it",
      true, false, cairn_export_pstats},
     {"callgrind", "for KCachegrind and callgrind_annotate",
-     "stacks, threads, processes or states: lines and calls alone, and calls is how many samples "
-     "met one",
+     "stacks, threads, processes or states: lines and calls alone, and calls, where they were "
+     "not counted, is how many samples met one",
      false, false, cairn_export_callgrind},
     {"dot", "a graph of calls in gprof2dot's look: for graphviz",
      "stacks, but each function with its direct callers alone, and not what is below --node-thres "
@@ -45,6 +45,13 @@ enum cairn_export_lines cairn_export_lines_or(const struct cairn_export_options 
     return options->lines == CAIRN_EXPORT_LINES_DEFAULT ? usual : options->lines;
 }
 
+/* Whether it shows when things were, which nobody knows of sums. */
+static bool needs_moments(const struct cairn_exporter *exporter)
+{
+    return exporter->write == cairn_export_chrome || exporter->write == cairn_export_perfetto ||
+           exporter->write == cairn_export_firefox || exporter->write == cairn_export_cpuprofile;
+}
+
 int cairn_export(const struct cairn_exporter *exporter, const struct cairn_tally *tally,
                  const struct cairn_export_options *options, struct cairn_outlet *out,
                  struct cairn_err *err)
@@ -57,6 +64,14 @@ int cairn_export(const struct cairn_exporter *exporter, const struct cairn_tally
                           cairn_metric_name(tally->filter.metric));
         if (tally->why)
             cairn_err_add(err, "%s", tally->why);
+        return code;
+    }
+    if (tally->filter.metric == CAIRN_METRIC_COUNTED && needs_moments(exporter)) {
+        code = cairn_err_set(err, -CAIRN_EUSAGE, 0, "export",
+                             "%s shows when things were, and sums of calls do not tell",
+                             exporter->name);
+        cairn_err_add(err,
+                      "Leave out --metric counted; what `cairn run --timeline` kept is drawn.");
         return code;
     }
     code = exporter->write(tally, options, out);

@@ -1,11 +1,13 @@
 /* Callgrind's format, for KCachegrind and callgrind_annotate: what each line itself has, and what
- * each call from a line costs. There are no stacks in it. */
+ * each call from a line costs. There are no stacks in it. Where calls were counted one by one they
+ * are what is written: then of functions, since nobody knows from which line a call came. */
 #include <inttypes.h>
 #include <stdlib.h>
 
 #include "alloc.h"
 #include "edges.h"
 #include "escape.h"
+#include "exactrows.h"
 #include "exporters.h"
 #include "intern.h"
 
@@ -176,13 +178,88 @@ static int put_functions(struct callgrind *c)
     return cairn_outlet_drain(c->out);
 }
 
+static void put_version(struct callgrind *c)
+{
+    cairn_buf_add_str(&c->out->buf, "# callgrind format\nversion: 1\ncreator: cairn " CAIRN_VERSION
+                                    "\npositions: line\n");
+}
+
+/* --- calls that were counted --- */
+
+static int compare_callers(const void *a, const void *b)
+{
+    const struct cairn_exact_caller *left = a, *right = b;
+
+    if (left->function != right->function)
+        return left->function < right->function ? -1 : 1;
+    return (left->callee > right->callee) - (left->callee < right->callee);
+}
+
+static int compare_lines(const void *a, const void *b)
+{
+    const struct cairn_exact_line *left = a, *right = b;
+
+    return (left->function > right->function) - (left->function < right->function);
+}
+
+static int put_exact_line(struct callgrind *c, const struct cairn_exact_table *table,
+                          const struct cairn_exact_line *line, size_t *at)
+{
+    uint32_t place = c->functions[line->function].first_line;
+
+    cairn_buf_u8(&c->out->buf, '\n');
+    CAIRN_TRY(put_file(c, "fl", line->function));
+    CAIRN_TRY(put_function(c, "fn", line->function));
+    cairn_buf_printf(&c->out->buf, "%" PRIu32 " %" PRIu64 "\n", place, line->self_ns);
+    for (; *at < table->callers.count; (*at)++) {
+        const struct cairn_exact_caller *call = &table->callers.items[*at];
+
+        if (call->function > line->function)
+            break;
+        if (call->function < line->function || (call->calls == 0 && call->total_ns == 0))
+            continue;
+        CAIRN_TRY(put_file(c, "cfi", call->callee));
+        CAIRN_TRY(put_function(c, "cfn", call->callee));
+        /* A generator that goes on is no call, and time without one would be the caller's own. */
+        cairn_buf_printf(&c->out->buf, "calls=%" PRIu64 " %" PRIu32 "\n%" PRIu32 " %" PRIu64 "\n",
+                         call->calls > 0 ? call->calls : 1, c->functions[call->callee].first_line,
+                         place, call->total_ns);
+    }
+    return cairn_outlet_drain(c->out);
+}
+
+static int put_exact(struct callgrind *c)
+{
+    struct cairn_exact_table table;
+    int code = cairn_exact_table_make(c->tally, CAIRN_SORT_NAME, &table);
+    size_t at = 0;
+
+    if (code == 0) {
+        put_version(c);
+        cairn_buf_printf(&c->out->buf,
+                         "event: ns : wall time in nanoseconds, counted\nevents: ns\n"
+                         "summary: %" PRIu64 "\n",
+                         table.self_ns);
+        if (table.callers.count > 0)
+            qsort(table.callers.items, table.callers.count, sizeof(*table.callers.items),
+                  compare_callers);
+        if (table.lines.count > 0)
+            qsort(table.lines.items, table.lines.count, sizeof(*table.lines.items), compare_lines);
+    }
+    for (size_t i = 0; code == 0 && i < table.lines.count; i++)
+        code = put_exact_line(c, &table, &table.lines.items[i], &at);
+    cairn_exact_table_release(&table);
+    return code;
+}
+
+/* --- samples --- */
+
 static int put_head(struct callgrind *c)
 {
     const char *metric = cairn_metric_name(c->tally->filter.metric);
     const struct cairn_weight *total = &c->tally->total;
 
-    cairn_buf_add_str(&c->out->buf, "# callgrind format\nversion: 1\ncreator: cairn " CAIRN_VERSION
-                                    "\npositions: line\n");
+    put_version(c);
     /* Names of events are words; what they mean may be a sentence. */
     cairn_buf_printf(&c->out->buf, "event: ns : %s time in nanoseconds\n", metric);
     cairn_buf_add_str(&c->out->buf, "event: samples : Samples\nevents: ns samples\n");
@@ -199,6 +276,8 @@ static int write_all(struct callgrind *c)
     if (!c->named || !c->edges)
         return -CAIRN_ENOMEM;
     CAIRN_TRY(cairn_intern_init(&c->files, TEXTS_MAX_BYTES));
+    if (cairn_exact_table_has(c->tally))
+        return put_exact(c);
     CAIRN_TRY(sum_lines(c));
     CAIRN_TRY(sum_calls(c));
     CAIRN_TRY(sort_edges(&c->lines, &c->line_order));

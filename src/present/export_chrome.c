@@ -1,13 +1,17 @@
 /* The trace event format: JSON for Perfetto's page, chrome://tracing and whatever else reads it.
- * A function that is on from one sample to the next is one slice, begun ("B") and ended ("E"). */
+ * A function that is on from one sample to the next is one slice, begun ("B") and ended ("E").
+ * Regions overlap as they like: each is one of its own ("b", "e"); a mark is a moment ("i"). */
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "escape.h"
 #include "exporters.h"
 #include "json_out.h"
+#include "regionlist.h"
 #include "slices.h"
 
 struct chrome {
+    const struct cairn_tally *tally;
     struct cairn_outlet *out;
     struct cairn_json json;
     const struct cairn_calltree *tree;
@@ -95,6 +99,60 @@ static int put_end(void *ctx, uint32_t node, uint64_t time_ns)
     return cairn_outlet_drain(c->out);
 }
 
+/* What the program wrote down may lie before the first sample: it begins with that at the latest.
+ */
+static void begin_written(struct chrome *c, const struct cairn_region_item *item, const char *phase,
+                          uint64_t time_ns)
+{
+    begin_event(c, c->functions[item->function].name, phase);
+    cairn_json_put_str(&c->json, "cat", item->mark ? "mark" : "region");
+    cairn_json_key(&c->json, cairn_span_of("ts"));
+    cairn_json_micros(&c->json, time_ns > c->first_ns ? time_ns - c->first_ns : 0);
+}
+
+static void put_region(struct chrome *c, const struct cairn_region_item *item, size_t number)
+{
+    const uint64_t times_ns[] = {item->first_ns, item->last_ns};
+    char id[24];
+
+    (void)snprintf(id, sizeof(id), "%zu", number);
+    for (int i = 0; i < 2; i++) {
+        begin_written(c, item, i == 0 ? "b" : "e", times_ns[i]);
+        cairn_json_put_str(&c->json, "id", id);
+        cairn_json_close(&c->json);
+    }
+}
+
+static void put_mark(struct chrome *c, const struct cairn_region_item *item)
+{
+    begin_written(c, item, "i", item->first_ns);
+    cairn_json_put_str(&c->json, "s", "t"); /* it is drawn in its thread */
+    if (item->values != 0) {
+        cairn_json_key(&c->json, cairn_span_of("args"));
+        cairn_json_object(&c->json);
+        cairn_json_put_text(&c->json, "values", cairn_model_text(c->tally->model, item->values));
+        cairn_json_close(&c->json);
+    }
+    cairn_json_close(&c->json);
+}
+
+static int put_written(struct chrome *c)
+{
+    struct cairn_region_list list;
+    int code = cairn_region_list_make(c->tally, &list);
+
+    for (size_t i = 0; i < list.count && code == 0; i++) {
+        c->thread = list.items[i].thread;
+        if (list.items[i].mark)
+            put_mark(c, &list.items[i]);
+        else
+            put_region(c, &list.items[i], i);
+        code = cairn_outlet_drain(c->out);
+    }
+    cairn_region_list_release(&list);
+    return code;
+}
+
 static int put_document(struct chrome *c, const struct cairn_timeline *timeline)
 {
     static const struct cairn_slices_ops ops = {
@@ -105,7 +163,8 @@ static int put_document(struct chrome *c, const struct cairn_timeline *timeline)
     cairn_json_put_str(&c->json, "displayTimeUnit", "ms");
     cairn_json_key(&c->json, cairn_span_of("traceEvents"));
     cairn_json_array(&c->json);
-    CAIRN_TRY(cairn_slices_walk(timeline, c->tree, &ops, c));
+    CAIRN_TRY(cairn_slices_walk(c->tally, timeline, c->tree, &ops, c));
+    CAIRN_TRY(put_written(c));
     cairn_json_close(&c->json);
     cairn_json_close(&c->json);
     return cairn_json_end(&c->json);
@@ -116,9 +175,9 @@ int cairn_export_chrome(const struct cairn_tally *tally, const struct cairn_expo
 {
     struct cairn_timeline timeline = {0};
     struct cairn_calltree tree;
-    struct chrome c = {.out = out, .tree = &tree};
-    int code =
-        cairn_calltree_make(tally, cairn_export_lines_or(options, CAIRN_EXPORT_LINES_FIRST), &tree);
+    struct chrome c = {.tally = tally, .out = out, .tree = &tree};
+    int code = cairn_calltree_make(tally, cairn_export_lines_or(options, CAIRN_EXPORT_LINES_FIRST),
+                                   cairn_slices_counted(tally), &tree);
 
     cairn_model_functions(tally->model, &c.functions);
     cairn_model_threads(tally->model, &c.threads);

@@ -279,8 +279,8 @@ int cairn_export_cpuprofile(const struct cairn_tally *tally,
     struct cairn_timeline timeline = {0};
     struct cairn_calltree tree;
     struct cpuprofile c = {.tally = tally, .out = out, .tree = &tree};
-    int code =
-        cairn_calltree_make(tally, cairn_export_lines_or(options, CAIRN_EXPORT_LINES_FIRST), &tree);
+    int code = cairn_calltree_make(tally, cairn_export_lines_or(options, CAIRN_EXPORT_LINES_FIRST),
+                                   false, &tree);
 
     if (code == 0)
         code = cairn_timeline_make(tally, &timeline);

@@ -1,5 +1,6 @@
-/* Perfetto's own format: a track of slices for each thread, and below it one of its states. Traces
- * that stand one behind the other read as one, so it is written packet by packet. */
+/* Perfetto's own format: a track of slices for each thread, and below it one of its states, and of
+ * its regions as many as overlap without one holding the other. Traces that stand one behind the
+ * other read as one, so it is written packet by packet. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,6 +8,7 @@
 #include "escape.h"
 #include "exporters.h"
 #include "perfetto.pb-c.h"
+#include "regionlist.h"
 #include "slices.h"
 
 #define TEXT_MAX_BYTES ((size_t)1 << 30)
@@ -15,8 +17,26 @@
 #define FLAG_CLEARED 1
 #define FLAG_NEEDED 2
 
-enum { SLICE_BEGIN = 1, SLICE_END = 2 };
-enum { CATEGORY_PYTHON = 1, CATEGORY_NATIVE, CATEGORY_LABEL, CATEGORY_STATE, CATEGORY_COUNT };
+#define LANES_MAX ((size_t)1 << 16)
+#define DEEPEST ((size_t)1 << 24)
+
+enum { SLICE_BEGIN = 1, SLICE_END = 2, MOMENT = 3 };
+enum {
+    CATEGORY_PYTHON = 1,
+    CATEGORY_NATIVE,
+    CATEGORY_LABEL,
+    CATEGORY_STATE,
+    CATEGORY_REGION,
+    CATEGORY_COUNT
+};
+
+/* A track of regions, each within another or behind it. */
+struct lane {
+    uint64_t track;
+    CAIRN_VEC(uint64_t) ends_ns; /* of those that are on, the innermost last */
+};
+
+CAIRN_VEC_DECLARE(lanes, struct lane);
 
 struct perfetto {
     const struct cairn_tally *tally;
@@ -25,13 +45,14 @@ struct perfetto {
     const struct cairn_function *functions;
     const struct cairn_thread *threads;
     const struct cairn_process *processes;
-    size_t function_count, process_count;
+    size_t function_count, process_count, thread_count;
     bool by_line; /* a call's place is told apart by its line, not by its function alone */
     uint64_t *pids, *tids;
-    bool *name_done, *place_done, *process_done;
+    bool *name_done, *place_done, *process_done, *thread_done;
     struct cairn_buf text, more_text;
     uint32_t thread;
     struct cairn_moment state; /* not written yet; last_ns 0: none */
+    uint64_t next_track;       /* behind those of all threads */
 };
 
 static int put(struct perfetto *p, Perfetto__TracePacket *packet)
@@ -79,7 +100,8 @@ static int put_head(struct perfetto *p, uint64_t first_ns)
     Perfetto__ClockSnapshot snapshot = PERFETTO__CLOCK_SNAPSHOT__INIT;
     Perfetto__Clock clock = PERFETTO__CLOCK__INIT, *clocks = &clock;
     Perfetto__InternedData interned = PERFETTO__INTERNED_DATA__INIT;
-    static const char *const names[CATEGORY_COUNT] = {"", "python", "native", "label", "state"};
+    static const char *const names[CATEGORY_COUNT] = {"",      "python", "native",
+                                                      "label", "state",  "region"};
     Perfetto__Named entries[CATEGORY_COUNT], *categories[CATEGORY_COUNT];
 
     clock.has_clock_id = clock.has_timestamp = true;
@@ -142,6 +164,9 @@ static int put_thread(struct perfetto *p, uint32_t index)
     Perfetto__TrackDescriptor track = PERFETTO__TRACK_DESCRIPTOR__INIT;
     Perfetto__ThreadDescriptor descriptor = PERFETTO__THREAD_DESCRIPTOR__INIT;
 
+    if (p->thread_done[index])
+        return 0;
+    p->thread_done[index] = true;
     CAIRN_TRY(put_process(p, thread->process));
     descriptor.has_pid = descriptor.has_tid = true;
     descriptor.pid = (int32_t)p->pids[thread->process];
@@ -294,6 +319,136 @@ static int begin_thread(void *ctx, uint32_t thread)
     return put_thread(p, thread);
 }
 
+/* --- what the program wrote down --- */
+
+static int put_lane(struct perfetto *p, struct lane *lane)
+{
+    Perfetto__TracePacket packet = PERFETTO__TRACE_PACKET__INIT;
+    Perfetto__TrackDescriptor track = PERFETTO__TRACK_DESCRIPTOR__INIT;
+
+    lane->track = p->next_track++;
+    track.has_uuid = track.has_parent_uuid = true;
+    track.uuid = lane->track;
+    track.parent_uuid = thread_track(p, p->thread, false);
+    track.name = (char *)(uintptr_t) "regions";
+    packet.track_descriptor = &track;
+    return put(p, &packet);
+}
+
+/* The first lane in which it lies within what is on, or behind it. */
+static int find_lane(struct perfetto *p, struct lanes *lanes, const struct cairn_region_item *item,
+                     struct lane **ret_lane)
+{
+    struct lane *lane;
+
+    for (size_t i = 0; i < lanes->count; i++) {
+        lane = &lanes->items[i];
+        while (lane->ends_ns.count > 0 &&
+               lane->ends_ns.items[lane->ends_ns.count - 1] <= item->first_ns)
+            lane->ends_ns.count--;
+        if (lane->ends_ns.count == 0 ||
+            lane->ends_ns.items[lane->ends_ns.count - 1] >= item->last_ns) {
+            *ret_lane = lane;
+            return 0;
+        }
+    }
+    CAIRN_TRY(cairn_vec_reserve(lanes, lanes->count + 1, LANES_MAX));
+    *ret_lane = &lanes->items[lanes->count++];
+    **ret_lane = (struct lane){0};
+    return put_lane(p, *ret_lane);
+}
+
+static void forget_lanes(struct lanes *lanes)
+{
+    for (size_t i = 0; i < lanes->count; i++)
+        cairn_vec_release(&lanes->items[i].ends_ns);
+    lanes->count = 0;
+}
+
+static int put_item(struct perfetto *p, const struct cairn_region_item *item, uint64_t track)
+{
+    uint64_t category = CATEGORY_REGION;
+    Perfetto__TrackEvent event = PERFETTO__TRACK_EVENT__INIT;
+    Perfetto__InternedData interned = PERFETTO__INTERNED_DATA__INIT;
+    Perfetto__Named entry = PERFETTO__NAMED__INIT, *entries = &entry;
+    Perfetto__DebugAnnotation note = PERFETTO__DEBUG_ANNOTATION__INIT, *notes = &note;
+
+    event.has_type = event.has_name_iid = event.has_track_uuid = true;
+    event.type = item->mark ? MOMENT : SLICE_BEGIN;
+    event.n_category_iids = 1;
+    event.category_iids = &category;
+    event.name_iid = (uint64_t)item->function + 1;
+    event.track_uuid = track;
+    entry.has_iid = true;
+    entry.iid = event.name_iid;
+    CAIRN_TRY(make_text(&p->text, p->functions[item->function].name, &entry.name));
+    interned.n_event_names = 1;
+    interned.event_names = &entries;
+    if (item->values != 0) {
+        CAIRN_TRY(make_text(&p->more_text, cairn_model_text(p->tally->model, item->values),
+                            &note.string_value));
+        note.name = (char *)(uintptr_t) "values";
+        event.n_debug_annotations = 1;
+        event.debug_annotations = &notes;
+    }
+    CAIRN_TRY(
+        put_event(p, &event, p->name_done[item->function] ? NULL : &interned, item->first_ns));
+    p->name_done[item->function] = true;
+    if (item->mark)
+        return 0;
+    event.type = SLICE_END;
+    event.n_category_iids = 0;
+    event.has_name_iid = false;
+    return put_event(p, &event, NULL, item->last_ns);
+}
+
+static int put_region(struct perfetto *p, struct lanes *lanes, const struct cairn_region_item *item)
+{
+    struct lane *lane;
+
+    CAIRN_TRY(find_lane(p, lanes, item, &lane));
+    CAIRN_TRY(cairn_vec_reserve(&lane->ends_ns, lane->ends_ns.count + 1, DEEPEST));
+    lane->ends_ns.items[lane->ends_ns.count++] = item->last_ns;
+    return put_item(p, item, lane->track);
+}
+
+static int by_thread_and_time(const void *left, const void *right)
+{
+    const struct cairn_region_item *a = left, *b = right;
+
+    if (a->thread != b->thread)
+        return a->thread < b->thread ? -1 : 1;
+    if (a->first_ns != b->first_ns)
+        return a->first_ns < b->first_ns ? -1 : 1;
+    return (a->last_ns < b->last_ns) - (a->last_ns > b->last_ns);
+}
+
+static int put_written(struct perfetto *p)
+{
+    struct lanes lanes = {.count = 0};
+    struct cairn_region_list list;
+    int code = cairn_region_list_make(p->tally, &list);
+
+    if (code == 0 && list.count > 0)
+        qsort(list.items, list.count, sizeof(*list.items), by_thread_and_time);
+    for (size_t i = 0; i < list.count && code == 0; i++) {
+        const struct cairn_region_item *item = &list.items[i];
+
+        if (i == 0 || item->thread != p->thread) {
+            forget_lanes(&lanes);
+            p->thread = item->thread;
+            code = put_thread(p, item->thread);
+        }
+        if (code == 0)
+            code = item->mark ? put_item(p, item, thread_track(p, p->thread, false))
+                              : put_region(p, &lanes, item);
+    }
+    forget_lanes(&lanes);
+    cairn_vec_release(&lanes);
+    cairn_region_list_release(&list);
+    return code;
+}
+
 static int put_trace(struct perfetto *p)
 {
     static const struct cairn_slices_ops ops = {
@@ -306,16 +461,19 @@ static int put_trace(struct perfetto *p)
     p->place_done =
         cairn_calloc(p->by_line ? node_count : p->function_count + 1, sizeof(*p->place_done));
     p->process_done = cairn_calloc(p->process_count + 1, sizeof(*p->process_done));
-    if (!p->name_done || !p->place_done || !p->process_done)
+    p->thread_done = cairn_calloc(p->thread_count + 1, sizeof(*p->thread_done));
+    if (!p->name_done || !p->place_done || !p->process_done || !p->thread_done)
         return -CAIRN_ENOMEM;
     CAIRN_TRY(cairn_slices_pids(p->tally->model, &p->pids));
     CAIRN_TRY(cairn_slices_tids(p->tally->model, &p->tids));
     CAIRN_TRY(cairn_timeline_make(p->tally, &timeline));
     code = put_head(p, timeline.first_ns);
     if (code == 0)
-        code = cairn_slices_walk(&timeline, p->tree, &ops, p);
+        code = cairn_slices_walk(p->tally, &timeline, p->tree, &ops, p);
     if (code == 0)
         code = put_state(p);
+    if (code == 0)
+        code = put_written(p);
     cairn_timeline_release(&timeline);
     return code;
 }
@@ -329,11 +487,12 @@ int cairn_export_perfetto(const struct cairn_tally *tally,
                          .out = out,
                          .tree = &tree,
                          .by_line = lines == CAIRN_EXPORT_LINES_EXECUTING};
-    int code = cairn_calltree_make(tally, lines, &tree);
+    int code = cairn_calltree_make(tally, lines, cairn_slices_counted(tally), &tree);
 
     p.function_count = cairn_model_functions(tally->model, &p.functions);
     p.process_count = cairn_model_processes(tally->model, &p.processes);
-    cairn_model_threads(tally->model, &p.threads);
+    p.thread_count = cairn_model_threads(tally->model, &p.threads);
+    p.next_track = thread_track(&p, (uint32_t)p.thread_count, false);
     cairn_buf_init(&p.text, TEXT_MAX_BYTES);
     cairn_buf_init(&p.more_text, TEXT_MAX_BYTES);
     if (code == 0)
@@ -343,6 +502,7 @@ int cairn_export_perfetto(const struct cairn_tally *tally,
     free(p.name_done);
     free(p.place_done);
     free(p.process_done);
+    free(p.thread_done);
     cairn_buf_release(&p.text);
     cairn_buf_release(&p.more_text);
     cairn_calltree_release(&tree);

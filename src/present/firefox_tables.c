@@ -89,7 +89,7 @@ int cairn_firefox_tables_make(const struct cairn_tally *tally, enum cairn_export
     int code;
 
     *t = (struct cairn_firefox_tables){.tally = tally};
-    code = cairn_calltree_make(tally, lines, &t->tree);
+    code = cairn_calltree_make(tally, lines, false, &t->tree);
     if (code < 0)
         return code;
     CAIRN_TRY(cairn_intern_init(&t->texts, TEXTS_MAX_BYTES));

@@ -124,10 +124,8 @@ static void put_chosen(struct writer *w)
     const struct {
         const char *key, *value;
     } texts[] = {
-        {"thread", filter->thread},
-        {"process", filter->process},
-        {"focus", filter->focus},
-        {"ignore", filter->ignore},
+        {"thread", filter->thread}, {"process", filter->process}, {"region", filter->region},
+        {"focus", filter->focus},   {"ignore", filter->ignore},
     };
 
     begin_object(w, "chosen");
@@ -137,6 +135,9 @@ static void put_chosen(struct writer *w)
     for (unsigned i = 0; i < CAIRN_OVERLAY_COUNT; i++)
         if (filter->overlays & 1u << i)
             cairn_json_put_str(&w->json, "while", cairn_overlay_name(i));
+    if (filter->region_length != CAIRN_REGION_LENGTH_ANY)
+        cairn_json_put_str(&w->json, "region-length",
+                           filter->region_length == CAIRN_REGION_LENGTH_SLOW ? "slow" : "middle");
     if (filter->only_my_code)
         cairn_json_put_bool(&w->json, "only-my-code", true);
     if (filter->from_ns > 0)
@@ -372,7 +373,7 @@ static int put_metrics(struct writer *w, const struct cairn_tally *wall, const s
 {
     begin_array(w, "metrics");
     CAIRN_TRY(put_metric(w, wall, ids, err));
-    for (int metric = CAIRN_METRIC_WALL + 1; metric < CAIRN_METRIC_COUNT; metric++) {
+    for (int metric = CAIRN_METRIC_WALL + 1; metric < CAIRN_METRIC_SAMPLED; metric++) {
         struct cairn_filter filter = wall->filter;
         struct cairn_tally tally;
         int code;

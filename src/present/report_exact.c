@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "escape.h"
 #include "exactrows.h"
 #include "report_parts.h"
 #include "text.h"
@@ -19,6 +20,11 @@ static void put_title(struct cairn_report *report, const struct cairn_exact_tabl
     cairn_buf_printf(&text, " call%s counted, ", table->calls == 1 ? "" : "s");
     cairn_text_time(&text, table->self_ns);
     cairn_buf_add_str(&text, ", by function");
+    if (table->cost_known) {
+        cairn_buf_add_str(&text, "; counting took about ");
+        cairn_text_time(&text, (uint64_t)table->cost_ns);
+        cairn_buf_add_str(&text, " of it");
+    }
     cairn_page_end(page);
     cairn_page_style(page, CAIRN_STYLE_STRONG);
     cairn_page_str(page, cairn_buf_cstr(&text));
@@ -78,7 +84,16 @@ static void put_place(struct cairn_report *report, const struct cairn_exact_line
     cairn_page_end(page);
 }
 
-static void put_line(struct cairn_report *report, const struct cairn_exact_line *line)
+/* Whether most of its own time is what counting took. */
+static bool is_poor(const struct cairn_exact_table *table, const struct cairn_exact_line *line)
+{
+    const char *confidence = cairn_exact_confidence(table, line);
+
+    return confidence != NULL && confidence[0] == 'p';
+}
+
+static void put_line(struct cairn_report *report, const struct cairn_exact_table *table,
+                     const struct cairn_exact_line *line)
 {
     struct cairn_page *page = &report->page;
 
@@ -87,7 +102,21 @@ static void put_line(struct cairn_report *report, const struct cairn_exact_line 
     put_seconds(page, line->self_ns, line->calls);
     put_seconds(page, line->total_ns, 1);
     put_seconds(page, line->total_ns, line->primitive_calls);
+    if (is_poor(table, line))
+        cairn_page_str(page, " ~");
     put_place(report, line);
+}
+
+static void put_legend(struct cairn_report *report, const struct cairn_exact_table *table,
+                       size_t most)
+{
+    for (size_t i = 0; i < table->lines.count && i < most; i++)
+        if (is_poor(table, &table->lines.items[i])) {
+            cairn_page_prose(&report->page, 0,
+                             cairn_span_of("~: over half of its tottime is what counting took; "
+                                           "without that: cairn report --json, self_corrected_s"));
+            return;
+        }
 }
 
 int cairn_report_exact(struct cairn_report *report, size_t usual)
@@ -99,7 +128,8 @@ int cairn_report_exact(struct cairn_report *report, size_t usual)
     if (code == 0) {
         put_title(report, &table);
         for (size_t i = 0; i < table.lines.count && i < most; i++)
-            put_line(report, &table.lines.items[i]);
+            put_line(report, &table, &table.lines.items[i]);
+        put_legend(report, &table, most);
         if (table.lines.count > most) {
             cairn_page_printf(&report->page, "and %zu more: cairn report --by function --limit %zu",
                               table.lines.count - most, table.lines.count);

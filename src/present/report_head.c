@@ -193,7 +193,7 @@ void cairn_report_head(struct cairn_report *report)
             cairn_buf_printf(&text, " in %zu processes", facts->process_count);
     }
     cairn_buf_add_str(&text, ". ");
-    if (report->tally->cell_count == 0)
+    if (report->tally->cell_count == 0 && report->tally->known)
         ; /* what follows says why */
     else if (report->tally->filter.metric != CAIRN_METRIC_WALL)
         add_metric(&text, report);

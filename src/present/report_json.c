@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engines.h"
 #include "escape.h"
 #include "exactrows.h"
 #include "facts.h"
@@ -11,6 +12,7 @@
 #include "json_out.h"
 #include "countedlines.h"
 #include "report_json_calls.h"
+#include "report_json_regions.h"
 #include "role_rows.h"
 #include "taskrows.h"
 
@@ -97,13 +99,42 @@ static void put_counted(struct cairn_json *json, const struct cairn_model *model
                             cairn_model_counter(model, "lines_cut_short") > 0);
 }
 
-static void put_quality(struct cairn_json *json, const struct cairn_tally *tally,
-                        const struct cairn_facts *facts)
+/* Of timelines; null where none was kept. */
+static void put_timeline(struct cairn_json *json, const struct cairn_model *model)
+{
+    static const char *const names[] = {"timeline_calls", "timeline_lost", "timeline_gone"};
+    bool kept = cairn_model_counter(model, "timeline_processes") > 0;
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        put_known(json, names[i], kept ? cairn_model_counter(model, names[i]) : CAIRN_FACT_NONE);
+}
+
+static void put_engines(struct cairn_json *json, const struct cairn_engine *engines, size_t count)
+{
+    cairn_json_key(json, cairn_span_of("engines"));
+    cairn_json_array(json);
+    for (size_t i = 0; i < count; i++) {
+        cairn_json_object(json);
+        cairn_json_put_str(json, "name", engines[i].name);
+        cairn_json_put_number(json, "slowdown", engines[i].slowdown);
+        cairn_json_put_u64(json, "bytes", engines[i].bytes);
+        cairn_json_put_u64(json, "events", engines[i].events);
+        cairn_json_put_u64(json, "lost", engines[i].lost);
+        cairn_json_close(json);
+    }
+    cairn_json_close(json);
+}
+
+static int put_quality(struct cairn_json *json, const struct cairn_tally *tally,
+                       const struct cairn_facts *facts)
 {
     const struct cairn_model *model = tally->model;
     const struct cairn_quality *quality = cairn_model_quality(model);
     struct cairn_span layout = cairn_facts_layout(model);
+    struct cairn_engine engines[CAIRN_ENGINES_MAX];
+    size_t engine_count;
 
+    CAIRN_TRY(cairn_engines_make(tally, engines, &engine_count));
     cairn_json_key(json, cairn_span_of("quality"));
     cairn_json_object(json);
     cairn_json_put_u64(json, "ticks", quality->ticks);
@@ -132,12 +163,16 @@ static void put_quality(struct cairn_json *json, const struct cairn_tally *tally
         cairn_json_put_null(json, "layout");
     cairn_json_put_bool(json, "ended", quality->ended);
     put_counted(json, model);
+    put_timeline(json, model);
+    cairn_report_json_region_quality(json, model);
+    put_engines(json, engines, engine_count);
     if (facts->guest.size_bytes > 0)
         cairn_json_put_text(json, "imported", facts->guest);
     else
         cairn_json_put_null(json, "imported");
     cairn_json_put_str(json, "stacks", facts->inferred ? "inferred" : "recorded");
     cairn_json_close(json);
+    return 0;
 }
 
 /* Wall time that lay under each overlay, null where that could not be told at all. */
@@ -381,6 +416,9 @@ static void put_row(struct cairn_json *json, const struct cairn_tally *tally,
     cairn_json_put_null(json, "primitive_calls");
     cairn_json_put_null(json, "resumes");
     cairn_json_put_null(json, "suspended_s");
+    cairn_json_put_null(json, "self_corrected_s");
+    cairn_json_put_null(json, "total_corrected_s");
+    cairn_json_put_null(json, "confidence");
     cairn_json_put_null(json, "callers");
     put_track(json, tally, row);
     cairn_json_close(json);
@@ -519,7 +557,9 @@ int cairn_report_json_begin(struct cairn_json *json, const struct cairn_tally *t
     cairn_json_object(json);
     cairn_json_put_u64(json, "schema", CAIRN_JSON_SCHEMA);
     put_recording(json, tally, &facts, file);
-    put_quality(json, tally, &facts);
+    code = put_quality(json, tally, &facts);
+    if (code < 0)
+        return cairn_err_set(err, code, 0, "report", "cannot report: %s", cairn_err_sentence(code));
     put_sums(json, tally, &facts);
     return 0;
 }
@@ -538,6 +578,7 @@ int cairn_report_json(const struct cairn_tally *tally, const struct cairn_report
     cairn_json_put_u64(&json, "tasks_left_out",
                        cairn_model_counter(tally->model, "tasks_left_out"));
     CAIRN_TRY(put_lines(&json, tally, err));
+    CAIRN_TRY(cairn_report_json_regions(&json, tally, err));
     if (options->of)
         CAIRN_TRY(cairn_report_json_of(&json, tally, options, out, err));
     else

@@ -56,6 +56,23 @@ static void put_shares(struct cairn_json *json, double self, double total)
     cairn_json_put_number(json, "total_high", total);
 }
 
+/* Without what counting took. */
+static void put_corrected(struct cairn_json *json, const struct cairn_exact_table *table,
+                          const struct cairn_exact_line *line)
+{
+    if (!table->cost_known) {
+        cairn_json_put_null(json, "self_corrected_s");
+        cairn_json_put_null(json, "total_corrected_s");
+        cairn_json_put_null(json, "confidence");
+        return;
+    }
+    cairn_json_put_seconds(json, "self_corrected_s",
+                           cairn_exact_corrected(line->self_ns, line->self_cost_ns));
+    cairn_json_put_seconds(json, "total_corrected_s",
+                           cairn_exact_corrected(line->total_ns, line->total_cost_ns));
+    cairn_json_put_str(json, "confidence", cairn_exact_confidence(table, line));
+}
+
 static void put_line(struct cairn_json *json, const struct cairn_model *model,
                      const struct cairn_exact_table *table, const struct cairn_exact_line *line,
                      const struct cairn_function *functions, const struct sampled *sampled)
@@ -83,6 +100,7 @@ static void put_line(struct cairn_json *json, const struct cairn_model *model,
     cairn_json_put_u64(json, "primitive_calls", line->primitive_calls);
     cairn_json_put_u64(json, "resumes", line->resumes);
     cairn_json_put_seconds(json, "suspended_s", line->suspended_ns);
+    put_corrected(json, table, line);
     put_callers(json, table, line, functions);
     cairn_json_put_null(json, "tid");
     cairn_json_put_null(json, "pid");

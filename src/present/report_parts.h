@@ -28,6 +28,10 @@ void cairn_report_idle(struct cairn_report *report);
 void cairn_report_quality(struct cairn_report *report);
 void cairn_report_next(struct cairn_report *report);
 
+/* "nn.py:25", "[libm.so.6]" or nothing, into `out`; the name alone when `columns` are too few. */
+void cairn_report_place(struct cairn_page *page, struct cairn_buf *out, const struct cairn_row *row,
+                        unsigned columns);
+
 /* A bar of the states' textures, `columns` wide. */
 void cairn_report_bar(struct cairn_page *page, const uint64_t *state_ns, unsigned columns);
 
@@ -47,6 +51,14 @@ int cairn_report_roles(struct cairn_report *report);
 /* asyncio's tasks, where some were seen or they are asked for; at most `usual`, or as many as the
  * options ask for. 0 or -CAIRN_ENOMEM. */
 int cairn_report_tasks(struct cairn_report *report, size_t usual);
+
+/* Regions that the program wrote down, where there are any; as many as above. 0 or a negative
+ * code. */
+int cairn_report_regions(struct cairn_report *report, size_t usual);
+
+/* Where a region was chosen: what the slow ones spend more in than the middle ones, at most `most`
+ * functions. 0 or a negative code with `err` filled. */
+int cairn_report_slow(struct cairn_report *report, size_t most, struct cairn_err *err);
 
 /* Functions with their calls, where those were counted; at most `usual`, or as many as the options
  * ask for. 0 or -CAIRN_ENOMEM. */

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "engines.h"
 #include "escape.h"
 #include "text.h"
 
@@ -53,6 +54,12 @@ static void put_counted(struct cairn_report *report)
         put_count(&report->page, cairn_model_counter(model, "events"), "calls and resumes counted");
         put_count(&report->page, cairn_model_counter(model, "events_lost"), "lost");
     }
+    if (cairn_model_counter(model, "timeline_processes") > 0) {
+        put_count(&report->page, cairn_model_counter(model, "timeline_calls"), "in the timeline");
+        put_count(&report->page, cairn_model_counter(model, "timeline_lost"), "not kept");
+        put_count(&report->page, cairn_model_counter(model, "timeline_gone"),
+                  "made room for later ones");
+    }
     if (cairn_model_counter(model, "lines_processes") > 0) {
         uint64_t lines = cairn_model_counter(model, "lines_events");
         uint64_t instructions = cairn_model_counter(model, "instructions");
@@ -63,6 +70,46 @@ static void put_counted(struct cairn_report *report)
             put_count(&report->page, instructions, "instructions counted");
         put_count(&report->page, cairn_model_counter(model, "lines_lost"), "lost");
     }
+}
+
+/* "counting ×1.5, 12 kB, 2,000,000 events, 0 lost": a line for each engine. */
+static void put_engine(struct cairn_report *report, const struct cairn_engine *engine)
+{
+    struct cairn_page *page = &report->page;
+    struct cairn_buf text;
+
+    cairn_buf_init(&text, TEXT_MAX_BYTES);
+    cairn_buf_printf(&text, "%-9s", engine->name);
+    if (strcmp(engine->name, "sampling") == 0)
+        cairn_buf_add_str(&text, "beside the program, ");
+    else if (isnan(engine->slowdown))
+        cairn_buf_add_str(&text, "time n/a (not measured), ");
+    else
+        cairn_buf_printf(&text, "time \xc3\x97%.2f (estimated), ", engine->slowdown);
+    cairn_text_size(&text, engine->bytes);
+    cairn_buf_add_str(&text, ", ");
+    cairn_text_count(&text, engine->events);
+    cairn_buf_add_str(&text, " events, ");
+    cairn_text_count(&text, engine->lost);
+    cairn_buf_add_str(&text, " lost");
+    cairn_page_item(page, "", cairn_buf_span(&text));
+    cairn_page_end(page);
+    cairn_page_drop(page, &text);
+}
+
+static void put_engines(struct cairn_report *report)
+{
+    struct cairn_engine engines[CAIRN_ENGINES_MAX];
+    size_t count;
+    int code = cairn_engines_make(report->tally, engines, &count);
+
+    if (code < 0)
+        report->page.out->code = code;
+    if (code < 0 || count == 0)
+        return;
+    cairn_page_label(&report->page, "engines");
+    for (size_t i = 0; i < count; i++)
+        put_engine(report, &engines[i]);
 }
 
 /* How many processes ended before what they counted was whole. */
@@ -210,6 +257,7 @@ void cairn_report_quality(struct cairn_report *report)
                          cairn_span_of("the recording has no end: it still grows, or was cut off"));
         cairn_page_style(page, CAIRN_STYLE_PLAIN);
     }
+    put_engines(report);
     put_cut_short(report);
     if (report->facts.children.size_bytes == 4 &&
         memcmp(report->facts.children.data, "poll", 4) == 0)
@@ -261,6 +309,8 @@ void cairn_report_next(struct cairn_report *report)
         put_command(report, "cairn report", nothing);
     if (has_instructions(report))
         put_command(report, "cairn dis", report->top->qualname);
+    if (cairn_model_counter(report->tally->model, "timeline_calls") > 0)
+        put_command(report, "cairn export -f perfetto -o timeline.pftrace", nothing);
     put_command(report, "cairn export -f flamegraph -o flame.svg", nothing);
     cairn_page_end(&report->page);
 }

@@ -123,9 +123,8 @@ static struct cairn_span short_path(const struct cairn_row *row)
     return path;
 }
 
-/* "nn.py:25", "[libm.so.6]" or nothing, into `out`; the name alone when `columns` are too few. */
-static void make_place(struct cairn_page *page, struct cairn_buf *out, const struct cairn_row *row,
-                       unsigned columns)
+void cairn_report_place(struct cairn_page *page, struct cairn_buf *out, const struct cairn_row *row,
+                        unsigned columns)
 {
     struct cairn_span path = short_path(row);
     char line[16] = "";
@@ -194,7 +193,7 @@ static unsigned widest_place(struct cairn_page *page, const struct cairn_rows *r
     for (size_t i = 0; i < count; i++) {
         unsigned columns;
 
-        make_place(page, &place, &rows->items[list[i]], most);
+        cairn_report_place(page, &place, &rows->items[list[i]], most);
         columns = cairn_page_columns(page, cairn_buf_span(&place));
         widest = columns > widest ? columns : widest;
     }
@@ -242,7 +241,7 @@ static void put_names(struct cairn_report *report, const struct layout *layout,
     struct cairn_buf place;
 
     cairn_buf_init(&place, (size_t)1 << 20);
-    make_place(page, &place, row, layout->place_columns);
+    cairn_report_place(page, &place, row, layout->place_columns);
     if (layout->name_columns > 0) {
         cairn_page_to(page, column);
         cairn_page_fit(page, row->qualname, layout->name_columns, CAIRN_CUT_END);
@@ -455,7 +454,9 @@ void cairn_report_nothing(struct cairn_report *report)
     const char *why = "Nothing was sampled: it ended before anybody could look.";
 
     if (cairn_model_quality(report->tally->model)->samples > 0)
-        why = "No sample is left: none fits the thread, process, focus, ignore and time asked for.";
+        why = "No sample is left: none fits the thread, process, region, focus, ignore and time "
+              "asked "
+              "for.";
     cairn_page_end(&report->page);
     cairn_page_prose(&report->page, 0, cairn_span_of(why));
 }

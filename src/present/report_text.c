@@ -13,6 +13,7 @@
 #define OVERVIEW_GROUPS 6
 #define OVERVIEW_WAITS 4
 #define OVERVIEW_TASKS 6
+#define OVERVIEW_REGIONS 8
 #define VIEW_ROWS 25
 #define EDGE_ROWS 12
 #define WORDS_MAX_BYTES ((size_t)1 << 20)
@@ -121,6 +122,15 @@ static int put_counted(struct cairn_report *report, size_t usual, struct cairn_e
     return 0;
 }
 
+static int put_regions(struct cairn_report *report, struct cairn_err *err)
+{
+    int code = cairn_report_regions(report, OVERVIEW_REGIONS);
+
+    return code == 0 ? 0
+                     : cairn_err_set(err, code, 0, "report", "cannot report the regions: %s",
+                                     cairn_err_sentence(code));
+}
+
 static int put_tracks(struct cairn_report *report, struct cairn_err *err)
 {
     if (report->facts.process_count > 1 && cairn_report_roles(report) < 0)
@@ -211,6 +221,8 @@ static int put_body(struct cairn_report *report, const struct cairn_rows *functi
         return put_view(report, err);
     CAIRN_TRY(put_counted(report, OVERVIEW_COUNTED, err));
     CAIRN_TRY(put_overview(report, functions, err));
+    CAIRN_TRY(put_regions(report, err));
+    CAIRN_TRY(cairn_report_slow(report, OVERVIEW_REGIONS, err));
     CAIRN_TRY(put_tracks(report, err));
     return put_tasks(report, OVERVIEW_TASKS, err);
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "alloc.h"
+#include "map.h"
 
 #define LABELS_MAX_BYTES ((size_t)4 << 30)
 #define LABEL_MAX_BYTES ((size_t)1 << 20)

@@ -95,8 +95,15 @@ enum cairn_row_kind {
     CAIRN_ROW_ALLOC = 6,  /* track time stack address bytes */
     CAIRN_ROW_GPU = 7,    /* track time dur stack correlation */
     CAIRN_ROW_BENCH = 8,
-    CAIRN_ROW_MARK = 9,  /* track time dur stack(label) */
+    CAIRN_ROW_MARK = 9,  /* track time dur stack(label) state on: a region, or a mark */
     CAIRN_ROW_TASK = 10, /* track time dur stack tasks state: so many tasks on one stack */
+};
+
+/* Column "state" of a mark. */
+enum cairn_mark_state {
+    CAIRN_MARK_OVER = 0, /* a region that ended */
+    CAIRN_MARK_OPEN = 1, /* one that had not when its process was over, or was last looked at */
+    CAIRN_MARK_MOMENT = 2,
 };
 
 /* Column "state" of a task. */

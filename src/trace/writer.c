@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 #include <string.h>
+#define XXH_INLINE_ALL /* the length of a key is known here */
+#include <xxhash.h>
 
 #include "alloc.h"
 #include "clock.h"
@@ -42,8 +44,8 @@ static int begin(struct cairn_writer *writer)
 
     cairn_arena_init(&writer->arena, ARENA_MAX_BYTES);
     cairn_map_init(&writer->codes_by_content, CAIRN_IDS_MAX);
-    cairn_map_init(&writer->locations_by_content, CAIRN_IDS_MAX);
-    cairn_map_init(&writer->stacks_by_content, CAIRN_IDS_MAX);
+    cairn_idset_init(&writer->locations_by_content);
+    cairn_idset_init(&writer->stacks_by_content);
     cairn_buf_init(&writer->env, ENV_MAX_BYTES);
     cairn_buf_init(&writer->column, BUF_MAX_BYTES);
     cairn_buf_init(&writer->body, BUF_MAX_BYTES);
@@ -111,8 +113,8 @@ void cairn_writer_free(struct cairn_writer *writer)
     cairn_vec_release(&writer->ordered);
     free_tables(writer);
     cairn_map_release(&writer->codes_by_content);
-    cairn_map_release(&writer->locations_by_content);
-    cairn_map_release(&writer->stacks_by_content);
+    cairn_idset_release(&writer->locations_by_content);
+    cairn_idset_release(&writer->stacks_by_content);
     cairn_intern_release(&writer->strings);
     cairn_arena_release(&writer->arena);
     cairn_buf_release(&writer->env);
@@ -281,6 +283,43 @@ int cairn_writer_module(struct cairn_writer *writer, const struct cairn_module_d
     return 0;
 }
 
+static uint64_t hash_of(const struct cairn_idset *set, uint64_t key_a, uint64_t key_b)
+{
+    const uint64_t key[2] = {key_a, key_b};
+
+    return XXH3_64bits_withSeed(key, sizeof(key), set->seed);
+}
+
+static uint32_t find_location(const struct cairn_writer *writer,
+                              const struct cairn_location_def *def, uint64_t hash)
+{
+    size_t at;
+    uint32_t id = cairn_idset_first(&writer->locations_by_content, hash, &at);
+
+    for (; id != 0; id = cairn_idset_next(&writer->locations_by_content, hash, &at)) {
+        const struct cairn_location_def *known = &writer->locations.items[id];
+
+        if (known->kind == def->kind && known->ref == def->ref && known->offset == def->offset)
+            break;
+    }
+    return id;
+}
+
+static uint32_t find_stack(const struct cairn_writer *writer, uint32_t parent, uint32_t location,
+                           uint64_t hash)
+{
+    size_t at;
+    uint32_t id = cairn_idset_first(&writer->stacks_by_content, hash, &at);
+
+    for (; id != 0; id = cairn_idset_next(&writer->stacks_by_content, hash, &at)) {
+        const struct cairn_stack_def *known = &writer->stacks.items[id];
+
+        if (known->parent == parent && known->location == location)
+            break;
+    }
+    return id;
+}
+
 int cairn_writer_location(struct cairn_writer *writer, const struct cairn_location_def *def,
                           uint32_t *ret_id)
 {
@@ -291,7 +330,8 @@ int cairn_writer_location(struct cairn_writer *writer, const struct cairn_locati
     };
     size_t count = cairn_writer_count(writer, CAIRN_PART_LOCATION);
     struct cairn_location_def copy = *def;
-    uint64_t key = (uint64_t)def->kind << 32 | def->ref, id;
+    uint64_t hash;
+    uint32_t id;
 
     if (def->kind < CAIRN_LOC_PYTHON || def->kind > CAIRN_LOC_LABEL ||
         !knows(writer, parts[def->kind], def->ref) ||
@@ -299,13 +339,16 @@ int cairn_writer_location(struct cairn_writer *writer, const struct cairn_locati
         return -CAIRN_EINTERNAL;
     if (def->kind == CAIRN_LOC_LABEL)
         copy.offset = 0;
-    if (cairn_map_get(&writer->locations_by_content, key, (uint64_t)copy.offset, &id)) {
-        *ret_id = (uint32_t)id;
+    hash = hash_of(&writer->locations_by_content, (uint64_t)copy.kind << 32 | copy.ref,
+                   (uint64_t)copy.offset);
+    id = find_location(writer, &copy, hash);
+    if (id != 0) {
+        *ret_id = id;
         return 0;
     }
     CAIRN_TRY(cairn_vec_reserve(&writer->locations, count + 1, CAIRN_IDS_MAX));
     CAIRN_TRY(reserve_stamp(writer, CAIRN_PART_LOCATION));
-    CAIRN_TRY(cairn_map_put(&writer->locations_by_content, key, (uint64_t)copy.offset, count));
+    CAIRN_TRY(cairn_idset_add(&writer->locations_by_content, hash, (uint32_t)count));
     writer->locations.items[count] = copy;
     *ret_id = add_stamp(writer, CAIRN_PART_LOCATION, 6);
     return 0;
@@ -315,10 +358,11 @@ int cairn_writer_stack(struct cairn_writer *writer, uint32_t parent, uint32_t lo
                        uint32_t *ret_id)
 {
     size_t count = cairn_writer_count(writer, CAIRN_PART_STACK);
-    uint64_t id;
+    uint64_t hash = hash_of(&writer->stacks_by_content, parent, location);
+    uint32_t id = find_stack(writer, parent, location, hash);
 
-    if (cairn_map_get(&writer->stacks_by_content, parent, location, &id)) {
-        *ret_id = (uint32_t)id;
+    if (id != 0) {
+        *ret_id = id;
         return 0;
     }
     if (location == 0 || !knows(writer, CAIRN_PART_LOCATION, location) ||
@@ -326,7 +370,7 @@ int cairn_writer_stack(struct cairn_writer *writer, uint32_t parent, uint32_t lo
         return -CAIRN_EINTERNAL;
     CAIRN_TRY(cairn_vec_reserve(&writer->stacks, count + 1, CAIRN_IDS_MAX));
     CAIRN_TRY(reserve_stamp(writer, CAIRN_PART_STACK));
-    CAIRN_TRY(cairn_map_put(&writer->stacks_by_content, parent, location, count));
+    CAIRN_TRY(cairn_idset_add(&writer->stacks_by_content, hash, (uint32_t)count));
     writer->stacks.items[count] = (struct cairn_stack_def){parent, location};
     *ret_id = add_stamp(writer, CAIRN_PART_STACK, 3);
     return 0;

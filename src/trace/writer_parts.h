@@ -10,6 +10,7 @@
 #define CAIRN_WRITER_PARTS_H
 
 #include "buf.h"
+#include "idset.h"
 #include "intern.h"
 #include "map.h"
 #include "vec.h"
@@ -83,7 +84,7 @@ struct cairn_writer {
     struct cairn_arena arena;
     struct cairn_intern strings;
     struct cairn_map codes_by_content; /* the last one; `lines` are not part of the key */
-    struct cairn_map locations_by_content, stacks_by_content;
+    struct cairn_idset locations_by_content, stacks_by_content;
     CAIRN_VEC(struct cairn_writer_code) codes;
     CAIRN_VEC(struct cairn_module_def) modules; /* build ids lie in the arena */
     CAIRN_VEC(struct cairn_location_def) locations;

@@ -8,6 +8,7 @@ which are wide for samples at random moments of a schedule (those are spread mor
 import ast
 import math
 import os
+import random
 import signal
 import time
 from collections import Counter
@@ -147,12 +148,10 @@ def test_cpu_is_the_kernels_figure(cairn, interpreter):
         assert abs(seen_s - thread_s) < 0.01 * thread_s + 0.01, (thread, seen_s, thread_s)
 
 
-@pytest.mark.parametrize("script", ["brief.py", "thread_churn.py"])
-def test_cpu_of_threads_that_come_and_go_is_the_kernels_figure(cairn, interpreter, script):
+def check_brief_threads(cairn, file, facts, most_of_first, what):
     """The kernel forgets them when they are over; the process' own sum must come out all the same,
     and each function's part of it."""
-    file, ended = cairn.record(interpreter, script, 4.0)
-    facts, report = ended.last_json(), cairn.report(file, "--metric", "cpu", "--idle")
+    report = cairn.report(file, "--metric", "cpu", "--idle")
     # A look takes about as long as a thread is there before it is in Python and after: which of the
     # two it was in cannot be told.
     least_s, most_s = facts["brief_cpu_s"], facts["threads_cpu_s"]
@@ -165,14 +164,43 @@ def test_cpu_of_threads_that_come_and_go_is_the_kernels_figure(cairn, interprete
     (row,) = [row for row in report["rows"] if row["name"] == "brief_life"]
     low_s, high_s = (row["total_s"] * row[key] / row["total_share"] for key in ("total_low", "total_high"))
     print(
-        f"\n{interpreter.label} {script}: {cpu_s:.3f} of {all_s:.3f} s, brief_life {least_s:.3f}..{most_s:.3f} "
+        f"\n{what}: {cpu_s:.3f} of {all_s:.3f} s, brief_life {least_s:.3f}..{most_s:.3f} "
         f"seen as {row['total_s']:.3f} in {low_s:.3f}..{high_s:.3f}, {for_others_s:.3f} in the first thread"
     )
     # What the last tick and the end leave over is a matter of milliseconds, not of the sum.
     assert abs(cpu_s - all_s) < 0.01 * all_s + 0.005, (cpu_s, all_s)
     assert row["total_s"] - WIDER * (row["total_s"] - low_s) <= most_s, row
     assert least_s <= row["total_s"] + WIDER * (high_s - row["total_s"]) + for_others_s, row
-    assert for_others_s < 0.1 * all_s, (for_others_s, all_s)
+    assert for_others_s < most_of_first * all_s, (for_others_s, all_s)
+
+
+@pytest.mark.parametrize("script", ["brief.py", "thread_churn.py"])
+def test_cpu_of_threads_that_come_and_go_is_the_kernels_figure(cairn, interpreter, script):
+    file, ended = cairn.record(interpreter, script, 4.0)
+    what = f"{interpreter.label} {script}, the host took {ended.taken_s:.3f} s"
+    check_brief_threads(cairn, file, ended.last_json(), 0.1, what)
+
+
+@pytest.mark.parametrize("script", ["brief.py", "thread_churn.py"])
+def test_cpu_of_threads_that_come_and_go_while_cairn_is_stopped(cairn, python, script):
+    """Hundreds of lives go by between two ticks, and whether one of them is met then is chance: they
+    are told as what they were all the same, not as the first thread's."""
+    lengths = random.Random(script)
+    file = cairn.folder / "run.cairn"
+    run = cairn.spawn("run", "-o", file, "--", *python.command(script, 4.0))
+    try:
+        wait_until(lambda: busy_child(run.pid))
+        until = time.monotonic() + 3.0
+        while time.monotonic() < until and run.poll() is None:
+            time.sleep(lengths.expovariate(1 / 0.12))
+            os.kill(run.pid, signal.SIGSTOP)
+            time.sleep(lengths.expovariate(1 / 0.04))
+            os.kill(run.pid, signal.SIGCONT)
+    except BaseException:
+        harness.end_group(run)
+        raise
+    ended = harness.finish(run)
+    check_brief_threads(cairn, file, ended.expect().last_json(), 0.02, script)
 
 
 def stat_of(pid):
@@ -234,12 +262,9 @@ def lines_of_functions(script):
 
 
 CHURN = ["exceptions.py", "flutter.py", "generators.py", "relays.py", "tides.py"]
-FULL = os.environ.get("CAIRN_FULL")
 
 
 def churn(cairn, interpreter, script, seconds, rate, least_per_s):
-    if script == "tides.py" and not interpreter.has_qualnames and not FULL:
-        pytest.skip("not solved until 3.10, see docs/accuracy.md: in make test-full")
     file, ended = cairn.record(interpreter, script, seconds, options=["-r", rate])
     stacks = cairn.collapsed(file, "--unit", "samples")
     path = interpreter.path(script)

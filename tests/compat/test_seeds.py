@@ -1,4 +1,5 @@
 """What people have in their notes prints what the tool printed that they had it for (seeds.txt)."""
+import importlib.util
 import re
 import shutil
 from pathlib import Path
@@ -9,8 +10,8 @@ import harness
 from harness import ROOT, execute
 
 # The real tool, and what of its text is masked because it differs from run to run: (regex, text).
-REAL = {"pstats": ["-m", "pstats"]}
-MASKS = {"pstats": []}
+REAL = {"pstats": ["-m", "pstats"], "gprof2dot": ["GPROF2DOT"]}
+MASKS = {"pstats": [], "gprof2dot": []}
 ELSEWHERE = {"cprofile"}  # run with every CPython: test_cprofile.py
 PROFILES = {"profile.out": "reader.py", "nn.prof": "puzzle.py"}
 
@@ -33,6 +34,8 @@ def place(python, tmp_path_factory):
         f'{tool}) exec "{python.executable}" {" ".join(words)} "$@" ;;\n'
         for tool, words in REAL.items()
     )
+    found = importlib.util.find_spec("gprof2dot")  # of the tests' Python; it runs on any
+    cases = cases.replace("GPROF2DOT", f'"{found.origin}"' if found else "gprof2dot is not there")
     script = folder / "real" / "cairn"
     script.write_text(f"#!/bin/sh\ntool=$1\nshift\ncase $tool in\n{cases}esac\nexit 1\n")
     script.chmod(0o755)

@@ -159,8 +159,9 @@ def test_examples_of_the_manual_run(place):
     place.run("cairn run --report none -o before.cairn examples/gil.py; cp before.cairn after.cairn")
     ran = 0
     commands = ["run", "attach", "dump", "report", "html", "view", "query", "export", "diff", "merge", "pstats"]
-    commands += ["doctor", "help", "completions", "man"]
+    commands += ["gprof2dot", "snakeviz", "cprofilev", "doctor", "help", "completions", "man"]
     for command in commands:
+        place.run("rm -f out.prof")
         text = place.run(f"cairn help {command}").text
         for line in text.split("\nExamples\n")[1].splitlines():
             line = line.strip().replace("4711", "$PID").replace("/usr/share/", "/dev/null #")

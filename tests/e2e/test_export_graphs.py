@@ -63,6 +63,51 @@ def test_callgrind_annotate_finds_what_calls_cost(annotate, rows):
     assert checked == 4
 
 
+def test_callgrind_annotate_finds_counted_calls(cairn, python, folder):
+    """Own times and calls are those of the report, of each caller."""
+    if not python.has_engine() or not shutil.which("callgrind_annotate"):
+        pytest.skip("the module was not built for it, or valgrind is not installed")
+    file, _ = cairn.record(python, "exact_work.py", "calls", options=["--exact"])
+    cairn("export", "-f", "callgrind", "-o", "callgrind.out", "--force", file).expect()
+    command = ["callgrind_annotate", "--threshold=100", "--auto=no", "--tree=caller", "callgrind.out"]
+    text = execute(command, cwd=folder, env=cairn.environment()).expect().text
+    rows = {}  # callgrind_annotate takes those of one file and name for one
+    for row in cairn.report(file, "--idle")["rows"]:
+        one = rows.setdefault((row["file"], row["qualname"]), {"self_s": 0, "callers": []})
+        one["self_s"] += row["self_s"]
+        one["callers"] += row["callers"]
+    owns, callers, checked = {}, [], 0
+    for line in text.splitlines():
+        row = re.match(r"\s*([\d,]+) \(.*?\)\s+([<*])\s+(.*)", line)
+        if not row:
+            continue
+        file_name, _, rest = row[3].partition(":")
+        if row[2] == "<":
+            callers.append((rest.split(" (")[0], int(re.search(r"\(([\d,]+)x\)", rest)[1].replace(",", ""))))
+            continue
+        told = rows[file_name, rest.split(" [")[0]]
+        wanted = {}
+        for caller in told["callers"]:
+            calls = caller["calls"] or int(caller["total_s"] > 0)  # a generator that goes on is none
+            wanted[caller["qualname"]] = wanted.get(caller["qualname"], 0) + calls
+        got = {}
+        for name, calls in callers:
+            got[name] = got.get(name, 0) + calls
+        assert {name: n for name, n in wanted.items() if n} == {name: n for name, n in got.items() if n}
+        checked += bool(got)
+        callers = []
+    assert checked > 20
+    command = ["callgrind_annotate", "--threshold=100", "--auto=no", "callgrind.out"]
+    text = execute(command, cwd=folder, env=cairn.environment()).expect().text
+    for line in text.splitlines():
+        row = re.match(r"\s*([\d,]+) \(.*?\)\s+(.*?):(.*?)(?: \[.*)?$", line)
+        if row and (row[2], row[3]) in rows:
+            owns[row[2], row[3]] = int(row[1].replace(",", ""))
+    assert len(owns) > 20
+    for key, own_ns in owns.items():
+        assert abs(own_ns - rows[key]["self_s"] * 1e9) < 2, key
+
+
 def test_callgrind_says_what_is_lost(cairn, busy_recording):
     ended = cairn("export", "-f", "callgrind", busy_recording[0]).expect()
     assert "stacks" in ended.talk and ended.text.startswith("# callgrind format\n")

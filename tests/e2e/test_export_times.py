@@ -361,6 +361,23 @@ def test_csv_has_the_rows_of_the_report(cairn, recording, by):
             assert cell == row[key] if isinstance(row[key], str) else float(cell) == row[key], key
 
 
+def test_csv_of_counted_calls_has_the_rows_of_the_report(cairn, python):
+    if not python.has_engine():
+        pytest.skip("no module was built for it")
+    file, _ = cairn.record(python, "exact_work.py", "calls", options=["--exact"])
+    table = read_csv(exported(cairn, file, "csv"))
+    rows = cairn.report(file, "--idle", "--sort", "self")["rows"]
+    assert len(table) == len(rows) > 20 and any(row["confidence"] for row in rows)
+    for cells, row in zip(table, rows):
+        for key, cell in cells.items():
+            if key in ("samples", "total_samples"):
+                assert cell == ""
+            elif isinstance(row[key], str):
+                assert cell == row[key], key
+            else:
+                assert float(cell) == row[key], key
+
+
 def test_csv_defuses_formulas(cairn, named):
     file, facts = named
     names = {row["name"] for row in read_csv(exported(cairn, file, "csv"))}

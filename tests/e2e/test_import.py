@@ -3,6 +3,8 @@ import cProfile
 import gzip
 import json
 import marshal
+import os
+import pickle
 import pstats
 import random
 import re
@@ -37,7 +39,7 @@ def collapsed_text(cairn, file, *options):
     return cairn("export", "-f", "collapsed", *options, file).expect().text
 
 
-@pytest.mark.parametrize("form", ["collapsed", "pprof", "speedscope"])
+@pytest.mark.parametrize("form", ["collapsed", "pprof", "speedscope", "firefox"])
 def test_what_was_exported_comes_back(cairn, recording, folder, form):
     """Same stacks, same sums, same threads: through an export, an import and an export again."""
     options = ["--threads", "--processes"] if form == "collapsed" else []
@@ -51,7 +53,8 @@ def test_what_was_exported_comes_back(cairn, recording, folder, form):
         for stack, value in before.items():
             assert abs(value - after[stack]) <= 1, stack
     report = cairn.report("back.cairn")
-    assert report["quality"]["imported"] == form and report["quality"]["stacks"] == "recorded"
+    known_as = "gecko" if form == "firefox" else form
+    assert report["quality"]["imported"] == known_as and report["quality"]["stacks"] == "recorded"
 
 
 def test_pprof_brings_states_and_samples(cairn, recording):
@@ -263,6 +266,229 @@ def test_gperftools_by_its_description(cairn, folder):
     assert report["quality"]["samples"] == 7 and report["states"]["running_s"] == 0.07
 
 
+def random_calls(rng, events, pid, tid, first, last, depth, parents, own):
+    """Calls within each other; in `own` what each stack took itself, in nanoseconds."""
+    at = first
+    while last - at > 1000:
+        begin = rng.randint(at, last - 100)
+        end = rng.randint(begin + 50, last)
+        stack = (*parents, f"f{rng.randrange(6)}")
+        own[stack] = own.get(stack, 0) + end - begin
+        if parents:
+            own[parents] -= end - begin
+        event = {"name": stack[-1], "cat": "call", "pid": pid, "tid": tid, "ts": begin / 1000}
+        if rng.random() < 0.5:
+            events.append({**event, "ph": "X", "dur": (end - begin) / 1000})
+            inner = events
+        else:
+            inner = [{**event, "ph": "B"}]
+        if depth:
+            random_calls(rng, inner, pid, tid, begin, end, depth - 1, stack, own)
+        if inner is not events:
+            events += [*inner, {**event, "ph": "E", "ts": end / 1000}]
+        at = end
+
+
+@pytest.mark.parametrize("shape", ["object", "array", "cut off", "gzip"])
+def test_trace_events_are_calls_within_calls(cairn, folder, shape):
+    """Each stack's own time is what a generator of such files knows of it."""
+    rng = random.Random(shape)
+    events, own = [], {}
+    for pid, tid in [(11, 12), (11, 13), ("host", "stream 7")]:
+        for kind, key, name in [("process_name", pid, f"p{pid}"), ("thread_name", tid, f"t{tid}")]:
+            events.append({"ph": "M", "name": kind, "pid": pid, "tid": tid, "args": {"name": name}})
+        mine = {}
+        random_calls(rng, events, pid, tid, 1_700_000_000_000_000, 1_700_000_500_000_000, 4, (), mine)
+        own |= {(f"t{tid}", *stack): ns for stack, ns in mine.items()}
+    xs = [event for event in events if event["ph"] == "X"]
+    rest = [event for event in events if event["ph"] != "X"]
+    rng.shuffle(xs)  # calls with a length come in any order; two alike are told apart by it
+    seen = {}
+    for event in xs:
+        key = (event["pid"], event["tid"], event["ts"], event["dur"])
+        assert seen.setdefault(key, event) is event, "the generator made two calls alike"
+    events = rest + xs
+    text = json.dumps({"displayTimeUnit": "ns", "traceEvents": events} if shape == "object" else events)
+    data = (text[:-1] if shape == "cut off" else text).encode()
+    (folder / "x").write_bytes(gzip.compress(data) if shape == "gzip" else data)
+    stacks = parse_collapsed(cairn("export", "-f", "collapsed", "--threads", "x").expect().text)
+    got = {tuple(frame.name for frame in stack): value for stack, value in stacks.items()}
+    got = {(key[0].removeprefix("thread:"), *key[1:]): value for key, value in got.items()}
+    wanted = {stack: ns / 1000 for stack, ns in own.items() if ns >= 2000}
+    assert set(wanted) <= set(got)
+    assert got == pytest.approx({key: own[key] / 1000 for key in got}, abs=1.5)
+    quality = cairn.report("x")["quality"]
+    assert quality["imported"] == "chrome" and quality["stacks"] == "recorded" and quality["samples"] is None
+
+
+def test_calls_that_outlast_their_caller_are_cut_and_told_of(cairn, folder):
+    events = [{"ph": "X", "pid": 1, "tid": 1, "ts": 0, "dur": 10, "name": "main (a.py:3)"},
+              {"ph": "X", "pid": 1, "tid": 1, "ts": 5, "dur": 50, "name": "late"},
+              {"ph": "i", "pid": 1, "tid": 1, "ts": 7, "name": "a mark"},
+              {"ph": "E", "pid": 1, "tid": 2, "ts": 9, "name": "nothing"}]  # fmt: skip
+    (folder / "x").write_text(json.dumps(events))
+    assert sorted(collapsed_text(cairn, "x").splitlines()) == ["main (a.py:3) 5", "main (a.py:3);late 5"]
+    lost = cairn("report", "x").expect().text
+    assert "1 events that are no calls, 1 ends without a beginning" in lost
+
+
+def lprof_bytes(timings, unit, protocol=2):
+    """A pickle of line_profiler's class by its name, and of what it is set to."""
+    state = pickle.dumps({"timings": timings, "unit": unit}, protocol)
+    state = state[2:] if protocol >= 2 else state
+    return b"\x80\x04cline_profiler.line_profiler\nLineStats\n)\x81" + state[:-1] + b"b."
+
+
+@pytest.mark.parametrize("protocol", [None, *range(6)])
+def test_lines_of_line_profiler(cairn, folder, protocol):
+    """Each line has the time that line_profiler says, from its own files and from every pickle."""
+    if protocol is None:
+        line_profiler = pytest.importorskip("line_profiler", reason="tests/requirements.txt")
+
+        def work(n):
+            total = 0
+            for i in range(n):
+                total += i * i
+            return total
+
+        profiler = line_profiler.LineProfiler(work)
+        profiler.runcall(work, 20_000)
+        profiler.dump_stats(str(folder / "x.lprof"))
+        stats = profiler.get_stats()
+        timings, unit = stats.timings, stats.unit
+    else:
+        timings = {("a.py", 3, "f"): [(4, 2, 1500), (5, 1 << 40, 12.5)], ("b.py", 1, "g"): [(2, 1, 1 << 20)]}
+        unit = 1e-6
+        (folder / "x.lprof").write_bytes(lprof_bytes(timings, unit, protocol))
+    wanted = {(name, line): time * unit for (_, _, name), rows in timings.items()
+              for line, _, time in rows if time}  # fmt: skip
+    report = cairn.report("x.lprof", "--idle", "--by", "line")
+    got = {(row["name"], row["line"]): row["self_s"] for row in report["rows"]}
+    assert len(wanted) >= 3 and got == pytest.approx(wanted, abs=2e-6)
+    assert report["quality"]["imported"] == "lprof" and report["quality"]["samples"] is None
+    assert "hits" in cairn("report", "x.lprof").expect().text
+
+
+def test_a_pickle_that_calls_something_is_refused_and_nothing_called(cairn, folder):
+    class Evil:
+        def __reduce__(self):
+            return os.system, (f"touch {folder}/called",)
+
+    for protocol in range(6):
+        data = pickle.dumps(("LineStats", Evil()), protocol)
+        (folder / "x.lprof").write_bytes(data)
+        ended = cairn("report", "x.lprof").expect(123)
+        assert ended.out == b"" and not (folder / "called").exists()
+        if protocol >= 2:
+            assert "it would call posix.system, which no profile does" in ended.talk
+
+
+def test_gecko_by_row_and_by_column(cairn, folder):
+    """As Gecko and perf write it, and as the Firefox profiler keeps it: 1.5 ms a sample."""
+    meta = {"interval": 1.5, "version": 27}
+    table = {"schema": {"stack": 0, "time": 1}, "data": [[1, 0.5], [1, 2], [0, 3.5], [None, 5]]}
+    rows = {"meta": meta, "libs": [], "threads": [{
+        "name": "main", "pid": 7, "tid": 8, "stringTable": ["main (in a.out)", "work"],
+        "frameTable": {"schema": {"location": 0, "line": 4}, "data": [[0], [1, False, 0, None, 5]]},
+        "stackTable": {"schema": {"prefix": 0, "frame": 1}, "data": [[None, 0], [0, 1]]},
+        "samples": table}]}  # fmt: skip
+    own = {"stringArray": ["main", "work", "a.py"], "funcTable": {"name": [0, 1], "fileName": [2, 2]},
+           "frameTable": {"func": [0, 1], "line": [4, 9]}, "stackTable": {"frame": [0, 1], "prefix": [None, 0]},
+           "samples": {"stack": [1, 0, None], "timeDeltas": [1, 3, 3], "weight": [2, 1, 1],
+                       "weightType": "samples"}}  # fmt: skip
+    columns = {"meta": meta, "threads": [{"name": "main", "pid": "7", "tid": 8, **own}]}
+    for document, stacks in [(rows, ["main (in a.out) 1500", "main (in a.out);work 3000"]),
+                             (columns, ["main (a.py:4) 1500", "main (a.py:4);work (a.py:9) 3000"])]:  # fmt: skip
+        (folder / "x").write_text(json.dumps(document))
+        assert sorted(collapsed_text(cairn, "x").splitlines()) == stacks
+        quality = cairn.report("x")["quality"]
+        assert quality["imported"] == "gecko" and quality["samples"] == 3
+        assert "1 samples without a stack" in cairn("report", "x").expect().text
+
+
+def mojo_number(value):
+    """6 bits in the first byte, 7 in each other, of which there are more while the highest bit is set."""
+    out = [value & 0x3F]
+    value >>= 6
+    while value:
+        out[-1] |= 0x80
+        out.append(value & 0x7F)
+        value >>= 7
+    return bytes(out)
+
+
+def mojo_sample(version, pid, thread, *events):
+    interpreter = mojo_number(0) if version >= 3 else b""
+    return b"\2" + mojo_number(pid) + interpreter + thread.encode() + b"\0" + b"".join(events)
+
+
+def mojo_string(key, text):
+    return b"\13" + mojo_number(key) + text.encode() + b"\0"
+
+
+def mojo_frame(version, key, file, name, line):
+    ends = b"".join(map(mojo_number, (line, 1, 9))) if version >= 2 else b""
+    return b"\3" + b"".join(map(mojo_number, (key, file, name, line))) + ends
+
+
+def mojo_time(us):
+    return b"\11" + mojo_number(us)
+
+
+@pytest.mark.parametrize("version", [1, 2, 3, 4])
+def test_mojo_by_its_description(cairn, folder, version):
+    """Two processes that use the same numbers for other texts and frames; since version 4 a stack may be
+    said to be as it was, below new frames of C, and tasks have stacks of their own."""
+    def told(file, name):
+        return [mojo_string(1000, file), mojo_string(200_000, name), mojo_frame(version, 3, 1000, 200_000, 4)]
+
+    at = b"\5" + mojo_number(3)
+    data = [b"MOJ" + mojo_number(version) + b"\1mode\0wall\0",
+            mojo_sample(version, 11, "MainThread", *told("a.py", "main"), at, at, mojo_time(70_000)),
+            mojo_sample(version, 12, "MainThread", *told("b.py", "other"), at, b"\7", mojo_time(5)),
+            mojo_sample(version, 11, "MainThread", at, b"\4", mojo_time(30)),
+            mojo_sample(version, 11, "MainThread", at, b"\12" + mojo_number(9))]  # fmt: skip
+    wanted = {"process:11;thread:MainThread;main (a.py:4);main (a.py:4) 70000",
+              "process:12;thread:MainThread;other (b.py:4) 5",
+              "process:11;thread:MainThread;main (a.py:4);[invalid] 30"}  # fmt: skip
+    if version == 4:
+        native = [mojo_string(9, "libc.so"), mojo_string(8, "read"), mojo_frame(version, 5, 9, 8, 0)]
+        data += [mojo_sample(version, 11, "T", *native, at, b"\5" + mojo_number(5), mojo_time(8)),
+                 mojo_sample(version, 11, "T", b"\15", mojo_time(4), b"\16" + mojo_number(1) + mojo_number(0) + at
+                             + mojo_time(99) + b"\17" + mojo_number(1) + mojo_number(2))]  # fmt: skip
+        wanted |= {"process:11;thread:T;main (a.py:4);read (libc.so) 8", "process:11;thread:T;main (a.py:4) 4"}
+    (folder / "x.mojo").write_bytes(b"".join(data))
+    got = collapsed_text(cairn, "x.mojo", "--threads", "--processes").splitlines()
+    assert {re.sub(r"^(process:\d+)[^;]*", r"\1", line) for line in got} == wanted
+    quality = cairn.report("x.mojo")["quality"]
+    assert quality["imported"] == "mojo" and quality["samples"] == len(wanted)
+    assert "1 samples without a time" in cairn("report", "x.mojo").expect().text
+
+
+def write_mojo(names):
+    out = [mojo_sample(3, 1, "main")]
+    for key, name in enumerate(names, 2):
+        out += [mojo_string(key, name.replace("\0", " ")), mojo_frame(3, key, key, key, 1), b"\5" + mojo_number(key)]
+    return b"MOJ\3" + b"".join(out) + mojo_time(5)
+
+
+def write_gecko(names):
+    own = {"stringArray": names, "funcTable": {"name": list(range(len(names)))},
+           "frameTable": {"func": list(range(len(names)))},
+           "stackTable": {"frame": list(range(len(names))), "prefix": [None, *range(len(names) - 1)]},
+           "samples": {"stack": list(range(len(names))), "time": list(range(len(names)))}}  # fmt: skip
+    return json.dumps({"meta": {"interval": 1}, "threads": [{"name": "main", **own}]}).encode()
+
+
+def write_lprof(names):
+    return lprof_bytes({(name, 1, name): [(1, 1, 5)] for name in names}, 1e-6)
+
+
+def write_chrome(names):
+    return json.dumps([{"ph": "X", "pid": 1, "tid": 1, "ts": n, "dur": 100 - 2 * n, "name": name}
+                       for n, name in enumerate(names)]).encode()  # fmt: skip
+
+
 def write_collapsed(names):
     stack = ";".join(name.replace("\n", " ") for name in names)
     return f"{stack} 5\n".encode()
@@ -303,9 +529,13 @@ def write_cpuprofile(names):
 
 WRITERS = {
     "callgrind": write_callgrind,
+    "chrome": write_chrome,
     "cpuprofile": write_cpuprofile,
     "collapsed": write_collapsed,
     "speedscope": write_speedscope,
+    "gecko": write_gecko,
+    "lprof": write_lprof,
+    "mojo": write_mojo,
     "pprof": write_pprof,
     "prof": write_prof,
 }

@@ -70,6 +70,14 @@ def check(document, command, missing=(), page=None):
         missing = {*missing, *(key for key in page if key.startswith("rows[].callers[]"))}
     if "lines[].hits" in page and not document["lines"]:
         missing = {*missing, *(key for key in page if key.startswith("lines[]"))}
+    if "regions[].name" in page and not document["regions"]:
+        missing = {*missing, *(key for key in page if key.startswith("regions[]"))}
+    if "slow_regions.enough" in page and not document["slow_regions"]:
+        missing = {*missing, *(key for key in page if key.startswith("slow_regions."))}
+    if "marks[].name" in page and not document["marks"]:
+        missing = {*missing, *(key for key in page if key.startswith("marks[]"))}
+    if "quality.engines" in page and not document["quality"]["engines"]:
+        missing = {*missing, *(key for key in page if key.startswith("quality.engines[]"))}
     seen = {}
     for path, value in printed(document):
         path = re.sub(rf"^({alike})\[\]", "rows[]", path)
@@ -98,6 +106,23 @@ def test_calls_that_were_counted(cairn, python, folder):
         pytest.skip(f"no module was built for {python.label}: its headers are not there")
     file, _ = cairn.record(python, "exact_work.py", "threads", options=["--exact"])
     check(cairn.report(file), "report", missing={"callers", "callees"})
+
+
+def test_regions_and_marks(cairn, python):
+    if not python.has_engine():
+        pytest.skip(f"no module was built for {python.label}: its headers are not there")
+    page = documented("report")
+    for case, what, words in (
+        ("nested", "regions[]", []),
+        ("moments", "marks[]", []),
+        ("uneven", "slow_regions", ["--region", "page"]),
+    ):
+        env = {"PYTHONPATH": python.package()}
+        file, _ = cairn.record(python, "regions.py", case, env=env)
+        told = [pair for pair in printed(cairn.report(file, *words)) if pair[0].startswith(what)]
+        assert {path for path, _ in told} == {key for key in page if key.startswith(what)}
+        for path, value in told:
+            assert any(KINDS[kind](value) for kind in page[path]), (path, value)
 
 
 def test_lines_that_were_counted(cairn, python):

@@ -10,6 +10,7 @@ import gzip
 import json
 import marshal
 import pathlib
+import pickle
 
 FOLDER = pathlib.Path(__file__).resolve().parent.parent / "corpus"
 HOSTILE = ["nul\0", "\u2028 line", "</script>", "semi;colon", "n" * 300, "\u202ertl"]
@@ -167,5 +168,91 @@ def cpuprofile():
     put("in_cpuprofile", "outside", whole.replace("3, 3]", "3, 9]"))
 
 
-for write in (collapsed, pprof, speedscope, prof, callgrind, gperftools, cpuprofile):
+def chrome():
+    events = [{"ph": "M", "pid": 7, "tid": 8, "name": "thread_name", "args": {"name": HOSTILE[0]}},
+              {"ph": "X", "pid": 7, "tid": 8, "ts": 10.5, "dur": 20, "name": "main (a.py:3)"},
+              {"args": {"name": 1}, "ph": "X", "pid": 7, "tid": 8, "ts": 12, "dur": 30, "name": HOSTILE[1]},
+              {"ph": "B", "pid": "p", "tid": "t", "ts": 1, "name": "f"},
+              {"ph": "B", "pid": "p", "tid": "t", "ts": 2, "name": HOSTILE[2]},
+              {"ph": "E", "pid": "p", "tid": "t", "ts": 3}, {"ph": "E", "pid": 1, "ts": 4},
+              {"ph": "i", "ts": -1, "name": "mark"}]  # fmt: skip
+    whole = json.dumps({"displayTimeUnit": "ms", "traceEvents": events})
+    put("in_chrome", "whole", whole)
+    put("in_chrome", "array", json.dumps(events)[:-1])
+    put("in_chrome", "cut", whole[:200])
+    put("in_chrome", "times", whole.replace("10.5", "1e300"))
+    put("in_chrome", "early", whole.replace("10.5", "-8e15"))
+
+
+def lprof():
+    """As line_profiler pickles it: its class by name, and what that is set to."""
+    state = {"timings": {("a.py", 3, HOSTILE[0]): [(4, 2, 1500), (5, 1 << 40, 0.5)], (HOSTILE[1], 0, "f"): []},
+             "unit": 1e-6}  # fmt: skip
+    for protocol in range(6):
+        body = pickle.dumps(state, protocol)
+        body = body[2:] if protocol >= 2 else body
+        whole = b"\x80\x05cline_profiler.line_profiler\nLineStats\n)\x81" + body[:-1] + b"b."
+        put("in_lprof", "whole" if protocol == 5 else f"protocol{protocol}", whole)
+    put("in_lprof", "cut", whole[:120])
+    put("in_lprof", "call", b"\x80\x02cposix\nsystem\nU\x04true\x85R.LineStats")
+    put("in_lprof", "ring", b"\x80\x02cline_profiler.line_profiler\nLineStats\n)\x81}q\x00U\x07timingsh\x00sb.")
+
+
+def gecko():
+    """By column, as the Firefox profiler keeps it, and by row, as Gecko and perf write it."""
+    shared = {"stringArray": ["main", "a.py", HOSTILE[0]], "sources": {"length": 1, "filename": [1]},
+              "funcTable": {"name": [0, 2], "source": [0, None], "lineNumber": [3, None]},
+              "frameTable": {"func": [0, 1], "line": [4, None]},
+              "stackTable": {"frame": [0, 1], "prefix": [None, 0], "length": 2}}  # fmt: skip
+    thread = {"name": "T", "pid": "7", "tid": 8, "processName": "p", "samples": {
+        "stack": [0, 1, None], "time": [1, 2.5, 3], "weight": [1, 2, 1], "weightType": "samples"}}  # fmt: skip
+    whole = json.dumps({"meta": {"interval": 1.5}, "threads": [thread], "shared": shared})
+    rows = {"meta": {"interval": 1}, "libs": [], "threads": [{
+        "name": "perf", "pid": 7, "tid": 8, "stringTable": ["main (in a.out)", "f"],
+        "frameTable": {"schema": {"location": 0, "line": 4}, "data": [[0], [1, False, 0, None, 5]]},
+        "stackTable": {"schema": {"prefix": 0, "frame": 1}, "data": [[None, 0], [0, 1]]},
+        "samples": {"schema": {"stack": 0, "time": 1}, "data": [[1, 0.5], [0, 1.5], [None, 2]]}}]}  # fmt: skip
+    put("in_gecko", "whole", whole)
+    put("in_gecko", "packed", json.dumps(rows))
+    put("in_gecko", "cut", whole[:200])
+    put("in_gecko", "ring", whole.replace("[null, 0], \"length\"", "[1, 0], \"length\""))
+    put("in_gecko", "outside", whole.replace("[0, 1, null]", "[0, 9e9, null]"))
+    put("in_gecko", "below", whole.replace("[0, 1, null]", "[0, -7, null]"))
+    put("in_gecko", "weights", whole.replace("[1, 2, 1]", "[1e300, -2, 0.5]"))
+
+
+def mojo_number(value):
+    out = [value & 0x3F]
+    value >>= 6
+    while value:
+        out[-1] |= 0x80
+        out.append(value & 0x7F)
+        value >>= 7
+    return bytes(out)
+
+
+def mojo():
+    """By the description of its events: texts, frames and stacks of a process, then their measures."""
+    n = mojo_number
+
+    def events(version):
+        iid = n(0) if version >= 3 else b""
+        ends = n(5) + n(1) + n(9) if version >= 2 else b""
+        out = b"MOJ" + n(version) + b"\1mode\0wall\0"
+        out += b"\2" + n(4711) + iid + b"MainThread\0" + b"\13" + n(70) + b"a.py\0" + b"\13" + n(7000) + b"main\0"
+        out += b"\3" + n(9) + n(70) + n(7000) + n(5) + ends + b"\5" + n(9) + b"\11" + n(1500)
+        out += b"\2" + n(4711) + iid + b"MainThread\0" + b"\5" + n(9) + b"\4\6schedule\0\7\11" + n(99)
+        if version >= 4:
+            out += b"\2" + n(4711) + iid + b"MainThread\0\15" + b"\11" + n(100) + b"\12" + n(3)
+            out += b"\2" + n(4711) + iid + b"1f\0\16" + n(8) + n(0) + b"\5" + n(9) + b"\11" + n(7) + b"\17" + n(8) + n(9)
+        return out
+
+    for version in (1, 2, 3):
+        put("in_mojo", f"version{version}", events(version))
+    put("in_mojo", "whole", events(4))
+    put("in_mojo", "cut", events(4)[:-1])
+    put("in_mojo", "outside", events(4).replace(b"\5" + n(9), b"\5" + n(8)))
+
+
+for write in (collapsed, pprof, speedscope, prof, callgrind, gperftools, cpuprofile, chrome, lprof, gecko, mojo):
     write()

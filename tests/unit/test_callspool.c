@@ -24,6 +24,7 @@
 #include "lines.h"
 #include "spoolfile.h"
 #include "ticks.h"
+#include "timeline.h"
 
 #define MOST ((size_t)64 << 20)
 #define FEW_NODES 40 /* so that some calls are folded */
@@ -67,8 +68,13 @@ static void work(struct cairn_exact *exact)
     }
 }
 
-/* A folder with the spool of a process that was killed. */
-static void leave_spool(char folder[32])
+/* --- timelines --- */
+
+#define EVENTS (3 * ROUNDS) /* of work() */
+
+/* A folder with the spool of a process that was killed, and with the times of as many calls as so
+ * many pages hold; 0: without. */
+static void leave(char folder[32], size_t max_nodes, size_t pages, bool ring)
 {
     const struct cairn_exact_host host = {.learn = learn, .forget = forget};
     int status;
@@ -80,17 +86,34 @@ static void leave_spool(char folder[32])
     if (pid == 0) {
         static struct cairn_exact exact;
         static struct cairn_spool spool;
+        static struct cairn_timeline timeline;
 
-        cairn_exact_init(&exact, &host, MOST, FEW_NODES, MOST);
-        if (cairn_spool_open(&spool, &cairn_spool_calls, folder) == 0) {
-            cairn_exact_spool(&exact, &spool, describe);
-            work(&exact);
+        cairn_exact_init(&exact, &host, MOST, max_nodes, MOST);
+        if (cairn_spool_open(&spool, &cairn_spool_calls, folder) < 0)
+            _exit(1);
+        cairn_exact_spool(&exact, &spool, describe);
+        if (pages > 0) {
+            if (cairn_timeline_open(&timeline, &spool, pages * sizeof(struct cairn_event_page),
+                                    ring) < 0)
+                _exit(2);
+            cairn_exact_keep_times(&exact, &timeline);
         }
+        work(&exact);
         (void)kill(getpid(), SIGKILL);
     }
     assert_true(pid > 0);
     assert_int_equal(waitpid(pid, &status, 0), pid);
     assert_true(WIFSIGNALED(status));
+}
+
+static void leave_spool(char folder[32])
+{
+    leave(folder, FEW_NODES, 0, false);
+}
+
+static void leave_some_times(char folder[32])
+{
+    leave(folder, MOST, 2, true);
 }
 
 /* --- lines --- */
@@ -202,7 +225,35 @@ struct found {
     struct cairn_callspool_result result;
     uint64_t calls, resumes, hits, rows;
     uint64_t units[UNITS], unit_rows;
+    bool judged;                       /* before: whether timelines are whole */
+    uint64_t times, time_ns, total_ns; /* rows of timelines, the sum of them, that of the tree */
 };
+
+/* They come in the order in which they began, and each lies within those that are on. */
+static void add_times(const struct cairn_table *table, struct found *found)
+{
+    const uint64_t *times = cairn_table_find(table, "time");
+    const uint64_t *durs = cairn_table_find(table, "dur");
+    uint64_t ends[EVENTS + 1] = {UINT64_MAX};
+    size_t depth = 1;
+
+    assert_non_null(times);
+    assert_non_null(durs);
+    assert_non_null(cairn_table_find(table, "stack"));
+    assert_in_range(table->row_count, 0, EVENTS);
+    for (size_t i = 0; i < table->row_count; i++) {
+        uint64_t end = times[i] + durs[i];
+
+        if (i > 0)
+            assert_true(times[i] >= times[i - 1]);
+        while (ends[depth - 1] < end && ends[depth - 1] <= times[i])
+            depth--;
+        assert_true(end <= ends[depth - 1]);
+        ends[depth++] = end;
+        found->time_ns += durs[i];
+    }
+    found->times += table->row_count;
+}
 
 static void add_units(const struct cairn_table *table, struct found *found)
 {
@@ -219,7 +270,7 @@ static void add_units(const struct cairn_table *table, struct found *found)
 static void add_rows(struct cairn_span section, struct found *found)
 {
     struct cairn_table table;
-    const uint64_t *calls, *resumes, *hits;
+    const uint64_t *calls, *resumes, *hits, *totals;
 
     cairn_table_init(&table);
     assert_int_equal(cairn_decode_table(section, &table), 0);
@@ -228,11 +279,19 @@ static void add_rows(struct cairn_span section, struct found *found)
         cairn_table_release(&table);
         return;
     }
+    if (table.kind == CAIRN_ROW_EVENT) {
+        if (found->judged)
+            add_times(&table, found);
+        cairn_table_release(&table);
+        return;
+    }
     assert_true(table.kind == CAIRN_ROW_TREE || table.kind == CAIRN_ROW_LINE);
     calls = cairn_table_find(&table, "calls");
     resumes = cairn_table_find(&table, "resumes");
     hits = cairn_table_find(&table, "hits");
+    totals = cairn_table_find(&table, "total");
     for (size_t i = 0; i < table.row_count; i++) {
+        found->total_ns += totals != NULL ? totals[i] : 0;
         found->calls += calls != NULL ? calls[i] : 0;
         found->resumes += resumes != NULL ? resumes[i] : 0;
         found->hits += hits != NULL ? hits[i] : 0;
@@ -254,7 +313,7 @@ static void read_spool(const char *folder, struct found *found)
     struct cairn_buf buf;
     uint64_t skipped = 0;
 
-    *found = (struct found){.code = 0};
+    *found = (struct found){.judged = found->judged};
     assert_int_equal(cairn_sink_open(&options, &sink, &err), 0);
     found->code = cairn_callspool_write(folder, sink, 2, &found->result, &err);
     assert_int_equal(cairn_reader_open_fd(cairn_sink_fd(sink), &reader, &err), 0);
@@ -273,11 +332,10 @@ static void read_spool(const char *folder, struct found *found)
 
 static void test_a_killed_process_left_all_it_counted(void **state)
 {
-    struct found found;
+    struct found found = {.judged = true};
     char folder[32];
 
     (void)state;
-    cairn_ticks_begin();
     leave_spool(folder);
     read_spool(folder, &found);
     assert_int_equal(found.code, 0);
@@ -291,11 +349,10 @@ static void test_a_killed_process_left_all_it_counted(void **state)
 
 static void test_lines_of_a_killed_process_and_its_child_are_there(void **state)
 {
-    struct found found;
+    struct found found = {.judged = true};
     char folder[32];
 
     (void)state;
-    cairn_ticks_begin();
     leave_line_spools(folder);
     read_spool(folder, &found);
     assert_int_equal(found.code, 0);
@@ -315,29 +372,99 @@ static void test_lines_of_a_killed_process_and_its_child_are_there(void **state)
     assert_int_equal(access(folder, F_OK), -1);
 }
 
-static void path_of_spool(const char *folder, char path[128])
+static void test_a_timeline_holds_every_call(void **state)
+{
+    struct found found = {.judged = true};
+    char folder[32];
+    int64_t apart_ns;
+
+    (void)state;
+    leave(folder, MOST, 64, false);
+    read_spool(folder, &found);
+    assert_int_equal(found.code, 0);
+    assert_int_equal(found.calls + found.resumes, EVENTS);
+    assert_int_equal(found.times, EVENTS);
+    /* Rounded to a ns: both ends there, each sum here. */
+    apart_ns = (int64_t)(found.time_ns - found.total_ns);
+    assert_in_range((uint64_t)(apart_ns + EVENTS), 0, 2 * EVENTS);
+    cairn_spoolfile_remove_all(folder);
+    assert_int_equal(access(folder, F_OK), -1);
+}
+
+static void test_a_timeline_tells_what_it_has_no_room_for(void **state)
+{
+    char folder[32];
+
+    (void)state;
+    for (int ring = 0; ring < 2; ring++) {
+        struct found found = {.judged = true};
+
+        leave(folder, MOST, 1, ring != 0);
+        read_spool(folder, &found);
+        assert_int_equal(found.code, 0);
+        assert_int_equal(found.calls + found.resumes, EVENTS);
+        assert_int_equal(found.times, ring ? EVENTS - CAIRN_EVENTS_A_PAGE : CAIRN_EVENTS_A_PAGE);
+        assert_int_equal(found.result.times.lost, ring ? 0 : EVENTS - CAIRN_EVENTS_A_PAGE);
+        assert_int_equal(found.result.times.gone, ring ? CAIRN_EVENTS_A_PAGE : 0);
+        cairn_spoolfile_remove_all(folder);
+    }
+}
+
+static void test_long_calls_keep_their_length(void **state)
+{
+    static const struct {
+        int64_t ticks;
+        uint64_t most; /* that rounding may take */
+    } cases[] = {{0, 0},
+                 {1, 0},
+                 {((int64_t)1 << 36) - 1, 0},
+                 {(int64_t)1 << 36, 0},
+                 {((int64_t)1 << 40) + 12345, 1024},
+                 {INT64_MAX - 1, (uint64_t)1 << 30}};
+    const uint64_t node = (uint64_t)77 << CAIRN_EVENT_NODE_SHIFT;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct cairn_event event;
+        uint64_t got;
+
+        cairn_event_begin(&event, node, 1);
+        assert_int_equal(event.what & CAIRN_EVENT_OPEN, CAIRN_EVENT_OPEN);
+        cairn_event_end(&event, node, 1, cases[i].ticks);
+        assert_int_equal(event.what >> CAIRN_EVENT_NODE_SHIFT, 77);
+        got = (event.what & CAIRN_EVENT_DURATION_MAX)
+              << (event.what >> CAIRN_EVENT_SCALE_SHIFT & 3) * CAIRN_EVENT_SCALE_BITS;
+        assert_in_range((uint64_t)cases[i].ticks - got, 0, cases[i].most);
+        cairn_event_begin(&event, node, 1);
+        cairn_event_end(&event, node, 2, 5); /* its place went to another */
+        assert_int_equal(event.what & CAIRN_EVENT_OPEN, CAIRN_EVENT_OPEN);
+        cairn_event_end(&event, node + ((uint64_t)1 << CAIRN_EVENT_NODE_SHIFT), 1, 5);
+        assert_int_equal(event.what & CAIRN_EVENT_OPEN, CAIRN_EVENT_OPEN);
+    }
+}
+
+static void path_of_spool(const char *folder, const char *suffix, char path[128])
 {
     DIR *dir = opendir(folder);
     struct dirent *entry;
 
     assert_non_null(dir);
     while ((entry = readdir(dir)) != NULL)
-        if (entry->d_name[0] != '.')
+        if (strstr(entry->d_name, suffix) != NULL)
             (void)snprintf(path, 128, "%s/%.64s", folder, entry->d_name);
     closedir(dir);
 }
 
-static void garble(void (*leave)(char folder[32]))
+static void garble(void (*make)(char folder[32]), const char *suffix)
 {
     struct cairn_spool_head head;
     char folder[32], path[128] = "";
     uint64_t kept, value;
-    struct found found;
+    struct found found = {.judged = false};
     int fd;
 
-    cairn_ticks_begin();
-    leave(folder);
-    path_of_spool(folder, path);
+    make(folder);
+    path_of_spool(folder, suffix, path);
     fd = open(path, O_RDWR | O_CLOEXEC);
     assert_int_equal(pread(fd, &head, sizeof(head), 0), sizeof(head));
     for (uint64_t i = 0; i < GARBLED; i++) {
@@ -367,8 +494,10 @@ static void garble(void (*leave)(char folder[32]))
 static void test_a_garbled_file_is_read_to_an_end(void **state)
 {
     (void)state;
-    garble(leave_spool);
-    garble(leave_line_spools);
+    garble(leave_spool, ".calls");
+    garble(leave_line_spools, ".lines");
+    garble(leave_some_times, ".calls");
+    garble(leave_some_times, ".events");
 }
 
 /* A process that goes on may make a callee known after the place where that stands was copied. */
@@ -377,14 +506,13 @@ static void test_what_came_while_the_file_was_copied_is_not_lost(void **state)
     struct cairn_spool_head head;
     char folder[32], path[128] = "";
     const struct cairn_exact_key *none = NULL;
-    struct found found;
+    struct found found = {.judged = true};
     off_t at;
     int fd;
 
     (void)state;
-    cairn_ticks_begin();
     leave_spool(folder);
-    path_of_spool(folder, path);
+    path_of_spool(folder, ".calls", path);
     fd = open(path, O_RDWR | O_CLOEXEC);
     assert_int_equal(pread(fd, &head, sizeof(head), 0), sizeof(head));
     at = (off_t)((uint64_t)(uintptr_t)head.root - head.base +
@@ -403,12 +531,74 @@ static void test_what_came_while_the_file_was_copied_is_not_lost(void **state)
     cairn_spoolfile_remove_all(folder);
 }
 
+static off_t place_of(const struct cairn_spool_head *head, const void *address)
+{
+    assert_non_null(address);
+    return (off_t)((uint64_t)(uintptr_t)address - head->base);
+}
+
+/* Says of two of its callees that they were called `first` and `second` times, and of all that it
+ * counts that it cost `cost_ns`. Returns what it counts beside them. */
+static void lie(const char *path, int64_t first, int64_t second, double cost_ns)
+{
+    const double costs[] = {cost_ns, cost_ns, cost_ns, cost_ns, cost_ns, cost_ns, cost_ns};
+    int fd = open(path, O_RDWR | O_CLOEXEC);
+    struct cairn_exact_thread thread;
+    struct cairn_spool_head head;
+    struct cairn_exact_node node;
+    const off_t calls = offsetof(struct cairn_exact_node, calls);
+
+    assert_int_equal(sizeof(costs), sizeof(head.costs));
+    assert_int_equal(pread(fd, &head, sizeof(head), 0), sizeof(head));
+    memcpy(&head.costs, costs, sizeof(costs));
+    assert_int_equal(pwrite(fd, &head, sizeof(head), 0), sizeof(head));
+    assert_int_equal(pread(fd, &thread, sizeof(thread), place_of(&head, head.root)),
+                     sizeof(thread));
+    assert_int_equal(pread(fd, &node, sizeof(node), place_of(&head, thread.roots[0].first)),
+                     sizeof(node));
+    assert_int_equal(
+        pwrite(fd, &first, sizeof(first), place_of(&head, thread.roots[0].first) + calls),
+        sizeof(first));
+    assert_int_equal(pwrite(fd, &second, sizeof(second),
+                            place_of(&head, node.first ? node.first : node.next) + calls),
+                     sizeof(second));
+    close(fd);
+}
+
+/* However many events two files say they have: no mean cost is more than either says. */
+static void test_costs_of_absurd_counts_stay_what_they_are(void **state)
+{
+    struct found found = {.judged = false};
+    char folder[32], other[32], path[128] = "", moved[160];
+    uint64_t sum;
+
+    (void)state;
+    leave_spool(folder);
+    leave_spool(other);
+    path_of_spool(other, ".calls", path);
+    (void)snprintf(moved, sizeof(moved), "%s/1.1.calls", folder);
+    assert_int_equal(rename(path, moved), 0);
+    lie(moved, 1, 1, 999999);
+    read_spool(folder, &found);
+    sum = found.calls + found.resumes;
+    /* Now it is 2^64 + 2. The first was on when it ended: one more call. */
+    lie(moved, INT64_MAX - 1, INT64_MAX - (int64_t)sum + 7, 999999);
+    read_spool(folder, &found);
+    assert_int_equal(found.code, 0);
+    cairn_spoolfile_remove_all(folder);
+    cairn_spoolfile_remove_all(other);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_killed_process_left_all_it_counted),
         cmocka_unit_test(test_what_came_while_the_file_was_copied_is_not_lost),
         cmocka_unit_test(test_lines_of_a_killed_process_and_its_child_are_there),
+        cmocka_unit_test(test_a_timeline_holds_every_call),
+        cmocka_unit_test(test_a_timeline_tells_what_it_has_no_room_for),
+        cmocka_unit_test(test_long_calls_keep_their_length),
+        cmocka_unit_test(test_costs_of_absurd_counts_stay_what_they_are),
         cmocka_unit_test(test_a_garbled_file_is_read_to_an_end),
     };
 

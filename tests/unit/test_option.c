@@ -223,6 +223,15 @@ static void check_lines(struct cairn_buf *out, size_t columns)
     }
 }
 
+/* Whether an option stands there as a whole word. */
+static bool names_option(const char *help, const char *name)
+{
+    for (const char *at = strstr(help, name); at != NULL; at = strstr(at + 1, name))
+        if (strchr(" [\n", at[strlen(name)]) != NULL)
+            return true;
+    return false;
+}
+
 static void test_help_names_every_option_and_fits(void **state)
 {
     (void)state;
@@ -241,17 +250,12 @@ static void test_help_names_every_option_and_fits(void **state)
                 const struct cairn_option *option =
                     cairn_option_find(called, strlen(called), cairn_commands[c].bit);
                 bool expected = option != NULL; /* another command's may bear the same name */
-                char name[64], end = ' ';
+                char name[64];
 
-                if (expected && option->value != NULL && option->value[0] == '[')
-                    end = '[';
-                snprintf(name, sizeof(name), "    --%s%c", called, end);
-                if (cairn_options[i].letter != '\0')
-                    snprintf(name, sizeof(name), "-%c, --%s ", cairn_options[i].letter, called);
-                if (strstr(cairn_buf_cstr(&out), name) == NULL && strlen(name) < 24)
-                    assert_false(expected);
-                else
-                    assert_true(expected);
+                snprintf(name, sizeof(name), "    --%s", called);
+                if (expected && option->letter != '\0')
+                    snprintf(name, sizeof(name), "-%c, --%s", option->letter, called);
+                assert_int_equal(names_option(cairn_buf_cstr(&out), name), expected);
             }
             cairn_buf_release(&out);
             cairn_buf_release(&man);

@@ -102,6 +102,55 @@ static void test_rows_are_cut_at_ticks(void **state)
     cairn_model_free(model);
 }
 
+/* One row in more windows than a batch holds, each of 2 ticks in 5; and one of another thread,
+ * which has no window, of a third, which has one that holds no tick. */
+static void test_rows_are_cut_into_windows(void **state)
+{
+    enum { WINDOWS = 200, TICKS = 5 * WINDOWS };
+    struct cairn_window items[WINDOWS + 1];
+    size_t firsts[4] = {0};
+    struct cairn_windows windows = {items, firsts};
+    struct cairn_samples *samples;
+    struct cairn_sample sample;
+    struct cairn_model *model;
+    struct story story;
+    unsigned threads[3];
+    (void)state;
+
+    story_begin(&story, NULL, 1);
+    for (unsigned i = 0; i < 3; i++)
+        threads[i] = story_thread(&story, 10, 10 + i, "a");
+    for (int i = 0; i < TICKS; i++)
+        story_tick(&story, MS);
+    for (unsigned i = 0; i < 3; i++)
+        story_sample(&story, threads[i], "f /u/a.py:1", TICKS, 0);
+    model = story_end(&story);
+    for (uint64_t i = 0; i < WINDOWS; i++) /* ticks 5i+2 and 5i+3, counted from 1 */
+        items[i] = (struct cairn_window){STORY_START_NS + (5 * i + 1) * MS,
+                                         STORY_START_NS + (5 * i + 3) * MS + MS / 2};
+    items[WINDOWS] =
+        (struct cairn_window){STORY_START_NS + 7 * MS + 1, STORY_START_NS + 8 * MS - 1};
+    firsts[1] = firsts[2] = WINDOWS;
+    firsts[3] = WINDOWS + 1;
+
+    assert_int_equal(cairn_samples_open(model, 0, UINT64_MAX, &samples, NULL), 0);
+    cairn_samples_within(samples, &windows);
+    for (uint64_t i = 0; i < WINDOWS; i++) {
+        assert_int_equal(cairn_samples_next(samples, &sample), 0);
+        assert_int_equal(sample.thread, 0);
+        assert_int_equal(sample.ticks, 2);
+        assert_int_equal(sample.tick, 5 * i + 1);
+        assert_int_equal(sample.first_ns, STORY_START_NS + (5 * i + 1) * MS);
+        assert_int_equal(sample.last_ns, STORY_START_NS + (5 * i + 3) * MS);
+        assert_int_equal(sample.times_ns[1], sample.last_ns);
+        assert_int_equal(sample.state_ns[CAIRN_STATE_BLOCKED], 2 * MS);
+    }
+    assert_int_equal(cairn_samples_next(samples, &sample), -CAIRN_EEND);
+    assert_int_equal(cairn_samples_ticks(samples), TICKS);
+    cairn_samples_free(samples);
+    cairn_model_free(model);
+}
+
 static void write_row(struct story *story, const struct cairn_column_def *columns, size_t count,
                       const uint64_t *values)
 {
@@ -328,6 +377,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_what_does_not_fit_is_carried_on),
         cmocka_unit_test(test_rows_are_cut_at_ticks),
+        cmocka_unit_test(test_rows_are_cut_into_windows),
         cmocka_unit_test(test_the_rest_has_the_state_it_is_given),
         cmocka_unit_test(test_rows_into_nothing_are_counted),
         cmocka_unit_test(test_names),

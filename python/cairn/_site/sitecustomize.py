@@ -59,11 +59,11 @@ def begin():
 
 def wanted(spool):
     """(what is counted, {"in": words that say where lines and instructions are, "calls in": where
-    calls are, "toggle": the signal, as words})"""
+    calls are, "toggle": the signal, "timeline": "BYTES" or "BYTES ring", as words})"""
     with open(f"{spool.decode()}/wanted", encoding="utf-8", errors="surrogateescape") as file:
         said = file.read().split("\n")
     return said, {key: [line[len(key) + 1 :] for line in said if line.startswith(f"{key} ")]
-                  for key in ("in", "calls in", "toggle")}  # fmt: skip
+                  for key in ("in", "calls in", "toggle", "timeline")}  # fmt: skip
 
 
 # Behind these another instruction runs next, or none, than the one that stands there.
@@ -194,6 +194,66 @@ def handle(number, handler):
         pass
 
 
+def costs_of(module):
+    """What counting adds to a call of Python, to one of C, and to a generator's resume: ns in all, and
+    so much of it within the time that is counted, each. It takes some ms."""
+    many, rounds, size = (None,) * 200, 9, len
+
+    def empty():
+        pass
+
+    def call(many):
+        for _ in many:
+            empty()
+
+    def call_c(many):
+        for _ in many:
+            size(many)
+
+    def steps(many):
+        for _ in many:
+            yield
+
+    def resume(many):
+        for _ in steps(many):
+            pass
+
+    loops = {call: empty.__code__, call_c: "<built-in method builtins.len>", resume: steps.__code__}
+    profiler = module.Profiler(apart=True)
+
+    def measure():
+        return {key: profiler.measure(loop, many) for loop, key in loops.items()}
+
+    def middle(numbers):
+        return sorted(numbers)[rounds // 2]
+
+    def told():
+        return {entry.code: entry.totaltime * 1e9 for entry in profiler.getstats()}
+
+    rows = []  # of each round: {key: (what it took more, what was told)}, ns
+    for _ in range(rounds):
+        without = measure()
+        profiler.enable()
+        measure()  # so that the next one finds all it needs at hand
+        before, within, behind = told(), measure(), told()
+        profiler.disable()
+        rows.append({key: (within[key] - without[key], behind.get(key, 0) - before.get(key, 0))
+                     for key in without})  # fmt: skip
+    costs = []
+    for key in loops.values():
+        cost, inside = (middle(row[key][i] for row in rows) for i in range(2))
+        costs += [max(0, cost) / len(many), max(0, min(cost, inside)) / len(many)]
+    return tuple(costs)
+
+
+def costs_known(module):
+    """Without an estimate calls are counted all the same."""
+    try:
+        return costs_of(module)
+    except Exception:
+        return ()
+
+
 def record(folder, spool):
     import atexit
     import builtins
@@ -205,6 +265,7 @@ def record(folder, spool):
         module = engine(folder)
         said, named = wanted(spool)
         things, on = [], not named["toggle"]  # with a signal it is for that to say
+        costs = costs_known(module) if module is not None and "calls" in said else ()
         if module is not None and ("lines" in said or "opcodes" in said):
             what = "lines are not"
             lines = module.Lines()
@@ -217,7 +278,8 @@ def record(folder, spool):
             what = "calls are not"
             profiler = module.Profiler()
             atexit.register(profiler.end)
-            profiler.record(spool, named["calls in"], on)
+            times_bytes, *ring = (named["timeline"] or ["0"])[0].split()
+            profiler.record(spool, named["calls in"], on, int(times_bytes), bool(ring), costs)
             things.append(profiler)
         if things:
             atexit.register(module.toggle, [False])  # before they end, and would be switched on again

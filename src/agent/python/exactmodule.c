@@ -4,6 +4,7 @@
  * ("{method 'disable' of '_lsprof.Profiler' objects}").
  */
 #include "profiler.h"
+#include "regiontypes.h"
 
 #include <structseq.h>
 
@@ -411,13 +412,14 @@ static PyObject *profiler_tally(PyObject *self, PyObject *unused)
 static int profiler_init(PyObject *self, PyObject *args, PyObject *named)
 {
     struct cairn_profiler *profiler = (struct cairn_profiler *)self;
-    static const char *const names[] = {"timer", "timeunit", "subcalls", "builtins", "types", NULL};
-    int subcalls = 1, builtins = 1, types = 0;
+    static const char *const names[] = {"timer", "timeunit", "subcalls", "builtins",
+                                        "types", "apart",    NULL};
+    int subcalls = 1, builtins = 1, types = 0, apart = 0;
     double timeunit = 0;
     PyObject *timer = NULL;
 
-    if (!PyArg_ParseTupleAndKeywords(args, named, "|Odpp$p:Profiler", (char **)names, &timer,
-                                     &timeunit, &subcalls, &builtins, &types))
+    if (!PyArg_ParseTupleAndKeywords(args, named, "|Odpp$pp:Profiler", (char **)names, &timer,
+                                     &timeunit, &subcalls, &builtins, &types, &apart))
         return -1;
     if (types && !CAIRN_MONITORS) {
         PyErr_SetString(PyExc_ValueError, "calls of types are seen from Python 3.12 on");
@@ -431,6 +433,7 @@ static int profiler_init(PyObject *self, PyObject *args, PyObject *named)
     profiler->subcalls = subcalls;
     profiler->builtins = builtins;
     profiler->types = types;
+    profiler->apart = apart;
     profiler->exact.host.now = timer == NULL ? NULL : read_timer;
     return 0;
 }
@@ -488,8 +491,14 @@ static PyMethodDef profiler_methods[] = {
     {"getstats", profiler_getstats, METH_NOARGS,
      "getstats() -> list of profiler_entry objects\n\nWhat was counted of calls that are over."},
     {"record", cairn_profiler_record, METH_VARARGS,
-     "record(folder, words, on=True)\n\nStart counting into a file in `folder`, for good; if not "
-     "`on`, when enabled. Of code that the words mean; without words, of all."},
+     "record(folder, words, on=True, times_bytes=0, ring=False, costs=())\n\nStart counting into a "
+     "file in "
+     "`folder`, for good; if not `on`, when enabled. Of code that the words mean; without words, "
+     "of "
+     "all. Keeps when calls were in up to `times_bytes`, of a ring the latest; and with it what "
+     "counting costs, as ns: a call, so much of it inside; the same of C, and of a resume."},
+    {"measure", cairn_profiler_measure, METH_VARARGS | METH_STATIC,
+     "measure(function, argument) -> int\n\nHow long function(argument) takes, ns."},
     {"end", cairn_profiler_end, METH_NOARGS, "end()\n\nEnd what record() began."},
     {"tally", profiler_tally, METH_NOARGS,
      "tally() -> dict\n\nWhat the engine could not put into the tree."},
@@ -498,7 +507,8 @@ static PyMethodDef profiler_methods[] = {
 
 static PyType_Slot profiler_slots[] = {
     {Py_tp_doc,
-     (void *)"Profiler(timer=None, timeunit=0.0, subcalls=True, builtins=True, *, types=False)"},
+     (void *)"Profiler(timer=None, timeunit=0.0, subcalls=True, builtins=True, *, types=False, "
+             "apart=False)"},
     {Py_tp_new, profiler_new},
     {Py_tp_init, profiler_init},
     {Py_tp_dealloc, profiler_dealloc},
@@ -552,7 +562,7 @@ static int module_exec(PyObject *module)
         add(module, "profiler_entry", (PyObject *)PyStructSequence_NewType(&entry_desc)) < 0 ||
         add(module, "profiler_subentry", (PyObject *)PyStructSequence_NewType(&subentry_desc)) < 0)
         return -1;
-    return cairn_events_add(module) < 0 ? -1 : keep_module(module);
+    return cairn_events_add(module) < 0 || cairn_regions_add(module) < 0 ? -1 : keep_module(module);
 }
 
 static PyModuleDef_Slot module_slots[] = {

@@ -12,6 +12,7 @@
 
 #include "chooser.h"
 #include "exact.h"
+#include "timeline.h"
 
 struct cairn_line_source;
 
@@ -24,6 +25,7 @@ struct cairn_profiler {
     struct cairn_line_source *lines; /* that are told of calls; NULL: none */
     bool apart;                      /* generators are one call for each body that began */
     struct cairn_spool spool;
+    struct cairn_timeline timeline;
     struct cairn_chooser gate; /* of code whose calls are counted; no words: all */
     Py_ssize_t place;          /* of the gate's answers, in code objects of this interpreter */
     PyObject *kept[3];         /* bytes that the words of a callee are borrowed from */
@@ -78,9 +80,16 @@ static inline uintptr_t cairn_gate_caller(const struct cairn_profiler *profiler,
     return profiler->gate.words == NULL ? caller : 0;
 }
 
-/* Methods of the class: record(folder) begins to count into a file there, end() ends it. */
+/* Methods of the class: record() begins to count into a file of a folder, end() ends it. */
 PyObject *cairn_profiler_record(PyObject *self, PyObject *args);
 PyObject *cairn_profiler_end(PyObject *self, PyObject *unused);
+
+/* Static: measure(function, argument), how long that call takes, ns. */
+PyObject *cairn_profiler_measure(PyObject *unused, PyObject *args);
+
+/* Notes in the spool what counting costs: a tuple as struct cairn_spool_costs begins, empty or
+ * NULL; of a timeline it is measured. 0; -1 with an exception set. */
+int cairn_costs_keep(struct cairn_profiler *profiler, PyObject *costs);
 
 /* What is to be done before C is called: a forked child that calls os._exit() ends on purpose. */
 static inline void cairn_profiler_before(struct cairn_profiler *profiler, const void *key)

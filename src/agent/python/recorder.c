@@ -79,6 +79,17 @@ static int open_spool(struct cairn_profiler *profiler, PyObject *folder)
     return -1;
 }
 
+/* Without a file calls are counted all the same. */
+static void open_timeline(struct cairn_profiler *profiler, Py_ssize_t bytes, int ring)
+{
+    if (bytes <= 0)
+        return;
+    if (cairn_timeline_open(&profiler->timeline, &profiler->spool, (size_t)bytes, ring) == 0)
+        cairn_exact_keep_times(&profiler->exact, &profiler->timeline);
+    else
+        PySys_WriteStderr("cairn: no timeline is kept of this process: no file can be made\n");
+}
+
 /* Forked children end by os._exit(), as multiprocessing has them do. */
 static void find_exit(struct cairn_profiler *profiler)
 {
@@ -95,13 +106,18 @@ static void find_exit(struct cairn_profiler *profiler)
 PyObject *cairn_profiler_record(PyObject *self, PyObject *args)
 {
     struct cairn_profiler *profiler = (struct cairn_profiler *)self;
-    PyObject *folder, *words, *result;
-    int on = 1;
+    PyObject *folder, *words, *result, *costs = NULL;
+    Py_ssize_t times_bytes = 0;
+    int on = 1, ring = 0;
 
-    if (!PyArg_ParseTuple(args, "OO!|p:record", &folder, &PyList_Type, &words, &on) ||
+    if (!PyArg_ParseTuple(args, "OO!|pnpO!:record", &folder, &PyList_Type, &words, &on,
+                          &times_bytes, &ring, &PyTuple_Type, &costs) ||
         open_spool(profiler, folder) < 0 || cairn_gate_open(profiler, words) < 0)
         return NULL;
     cairn_exact_spool(&profiler->exact, &profiler->spool, describe);
+    open_timeline(profiler, times_bytes, ring);
+    if (cairn_costs_keep(profiler, costs) < 0)
+        return NULL;
     find_exit(profiler);
     profiler->apart = true;
     profiler->types = CAIRN_MONITORS;

@@ -1,0 +1,104 @@
+/* cmd_cprofilev.c: `cairn cprofilev [-a ADDRESS] [-p PORT] [-f FILE] [SCRIPT.py ARGS]`: the page of
+ * a profile, with cProfileV's words; of a script, once that has run. */
+#include <errno.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "alloc.h"
+#include "io.h"
+#include "say.h"
+#include "serving.h"
+
+#define PORT 4000
+#define SELF "/proc/self/exe"
+
+extern char **environ;
+
+static void tell(const struct cairn_serving *serving, const struct cairn_server *server,
+                 struct cairn_buf *out)
+{
+    (void)serving;
+    cairn_buf_add_str(out, "[cProfileV]: cProfile output available at ");
+    cairn_server_link(server, NULL, false, out);
+    cairn_buf_u8(out, '\n');
+}
+
+/* The script under `cairn cprofile -o FILE`, to its end. Ctrl-C is meant for the script. */
+static int run_script(const struct cairn_words *script, const char *file, struct cairn_err *err)
+{
+    static const char *const before[] = {"cairn", "cprofile", "-o"};
+    size_t count = sizeof(before) / sizeof(before[0]);
+    char **argv = cairn_calloc(count + script->count + 2, sizeof(*argv));
+    void (*interrupted)(int);
+    int sys, status = 0;
+    pid_t pid;
+
+    if (argv == NULL)
+        return cairn_err_set(err, -CAIRN_ENOMEM, 0, "cprofilev", "the words of the script");
+    for (size_t i = 0; i < count; i++)
+        argv[i] = (char *)(uintptr_t)before[i];
+    argv[count++] = (char *)(uintptr_t)file;
+    for (size_t i = 0; i < script->count; i++)
+        argv[count++] = script->items[i];
+    sys = posix_spawn(&pid, SELF, NULL, NULL, argv, environ);
+    free(argv);
+    if (sys != 0)
+        return cairn_err_set(err, -CAIRN_ENOTEXEC, sys, "cprofilev", SELF);
+    interrupted = signal(SIGINT, SIG_IGN);
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        ;
+    signal(SIGINT, interrupted);
+    if (status != 0)
+        cairn_say("the script ended with status %d",
+                  WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
+    return 0;
+}
+
+static int serve(struct cairn_call *call, const char *file)
+{
+    const struct cairn_settings *settings = &call->settings;
+    const struct cairn_serving serving = {
+        .address = settings->address ? settings->address : "127.0.0.1",
+        .port = settings->tool_port == CAIRN_CHOICE_NONE ? PORT : (uint16_t)settings->tool_port,
+        .fd = STDERR_FILENO,
+        .tell = tell,
+    };
+    char *words[] = {(char *)(uintptr_t)file, NULL};
+
+    call->words = (struct cairn_words){words, 1};
+    call->settings.no_open = true; /* as cProfileV, which only says where */
+    return cairn_serve(&serving, call);
+}
+
+static int serve_script(struct cairn_call *call)
+{
+    struct cairn_err err = {0};
+    char name[] = "/tmp/cairn-XXXXXX";
+    int fd = mkstemp(name), status, code;
+
+    if (fd < 0) {
+        cairn_err_set(&err, -CAIRN_EIO, errno, "cprofilev", "no file can be made in /tmp");
+        return cairn_say_err(&err);
+    }
+    code = run_script(&call->words, name, &err);
+    status = code < 0 ? cairn_say_err(&err) : serve(call, name);
+    unlink(name);
+    cairn_io_close(&fd);
+    return status;
+}
+
+int cairn_cmd_cprofilev(struct cairn_call *call)
+{
+    struct cairn_err err = {0};
+
+    if (call->settings.prof_file != NULL)
+        return serve(call, call->settings.prof_file);
+    if (call->words.count > 0)
+        return serve_script(call);
+    cairn_err_set(&err, -CAIRN_EUSAGE, 0, "cprofilev", "there is nothing to show");
+    cairn_err_add(&err, "Name a profile with -f, or a script to run.");
+    return cairn_say_err(&err);
+}

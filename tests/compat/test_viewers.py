@@ -1,0 +1,137 @@
+"""`cairn snakeviz` and `cairn cprofilev`: what the real tools print first, and a page behind the link."""
+import contextlib
+import http.client
+import importlib.util
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+
+import pytest
+
+import harness
+from harness import ROOT, execute
+
+LINK = re.compile(r"http://127\.0\.0\.1:(\d+)/\?t=([0-9a-f]{32})")
+NO_DESKTOP = {"DISPLAY": "", "WAYLAND_DISPLAY": "", "SSH_CONNECTION": ""}
+
+
+@pytest.fixture(scope="module")
+def profile(python, tmp_path_factory):
+    out = tmp_path_factory.mktemp("viewers") / "profile.out"
+    execute([python.executable, "-m", "cProfile", "-o", out, ROOT / "examples" / "reader.py"]).expect()
+    return out
+
+
+@contextlib.contextmanager
+def started(process):
+    try:
+        yield process
+    except BaseException:
+        harness.end_group(process)
+        raise
+    process.send_signal(signal.SIGINT)
+    assert harness.finish(process).status == 0
+
+
+def serving(cairn, *words, module=None, **env):
+    if module is None:  # cProfileV says it on stderr
+        return started(cairn.spawn(*words, env={**NO_DESKTOP, **env}, stderr=subprocess.STDOUT))
+    env = {**cairn.environment(), **NO_DESKTOP, "PYTHONPATH": str(harness.cairn_binary().parent / "python")}
+    return started(harness.spawn([sys.executable, "-m", module, *words], env=env, cwd=cairn.folder))
+
+
+def page_of(process, lines=1):
+    """Port, and what the page asks for, behind the link, which the last of so many lines holds."""
+    said = [harness.read_line(process) for _ in range(lines)]
+    port, token = LINK.search(said[-1]).groups()
+    cookie = {"Cookie": f"cairn-{port}={token}"}
+    with contextlib.closing(http.client.HTTPConnection("127.0.0.1", int(port), timeout=30)) as asked:
+        asked.request("GET", "/api/table", headers=cookie)
+        answer = asked.getresponse()
+        assert answer.status == 200
+        return int(port), answer.read().decode()
+
+
+def free_port():
+    with contextlib.closing(socket.socket()) as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def is_free(port):
+    with contextlib.closing(socket.socket()) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        with contextlib.suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return True
+    return False
+
+
+def masked(line):
+    return re.sub(r"http://127\.0\.0\.1:(\d+)\S*", r"http://127.0.0.1:\1", line)
+
+
+@pytest.mark.parametrize("tool, words, lines", [("snakeviz", ["-s"], 2), ("cprofilev", ["-f"], 1)])
+def test_it_says_what_the_real_one_says(cairn, profile, tool, words, lines):
+    if not importlib.util.find_spec(tool):
+        pytest.skip(f"{tool} is not installed: tests/requirements.txt")
+    port = str(free_port())
+    command = [sys.executable, "-u", "-m", tool, "-p", port, *words, profile]
+    real = harness.spawn(command, stderr=subprocess.STDOUT)
+    try:
+        wanted = [masked(harness.read_line(real)) for _ in range(lines)]
+    finally:
+        harness.end_group(real)
+        harness.finish(real)
+    with serving(cairn, tool, "-p", port, *words, profile) as process:
+        assert [masked(harness.read_line(process)) for _ in range(lines)] == wanted
+
+
+@pytest.mark.parametrize("module", [None, "cairn.snakeviz"])
+def test_snakeviz_has_a_page(cairn, profile, module):
+    words = ["-s", "-H", "127.0.0.1", "-p", "0", profile]
+    words = words if module else ["snakeviz", *words]
+    with serving(cairn, *words, module=module) as process:
+        assert "sync_with_cpp" in page_of(process, lines=2)[1]
+
+
+def test_snakeviz_takes_the_next_port_that_is_free(cairn, profile):
+    with serving(cairn, "snakeviz", "-s", profile) as first:
+        port, _ = page_of(first, lines=2)
+        with serving(cairn, "snakeviz", "-s", profile) as second:
+            assert 8080 <= port < page_of(second, lines=2)[0] < 8090
+
+
+def test_snakeviz_opens_the_browser_that_is_named(cairn, profile, folder):
+    browser, told = folder / "browser", folder / "told"
+    os.mkfifo(told)
+    browser.write_text(f"#!/bin/sh\necho \"$1\" > {told}\n")
+    browser.chmod(0o755)
+    words = ["snakeviz", "-p", "0", "-b", browser, profile]
+    with serving(cairn, *words, DISPLAY=":0") as process:
+        port, _ = page_of(process, lines=2)
+        assert told.read_text().startswith(f"http://127.0.0.1:{port}/")
+
+
+def test_cprofilev_has_its_own_port_and_no_other(cairn, profile):
+    if not is_free(4000):
+        pytest.skip("somebody listens on port 4000 of this machine")
+    with serving(cairn, "cprofilev", "-f", profile) as process:
+        port, page = page_of(process)
+        assert port == 4000 and "sync_with_cpp" in page
+        assert "4000" in cairn("cprofilev", "-f", profile).expect(harness.CAIRN_FAILED).talk
+
+
+def test_cprofilev_runs_a_script_first(cairn, python, folder):
+    (folder / "script.py").write_text("import sys\ndef shout(text):\n    print(text)\nshout(sys.argv[1])\n")
+    with serving(cairn, "cprofilev", "-p", "0", "script.py", "-p", CAIRN_PYTHON=str(python.executable)) as process:
+        assert harness.read_line(process) == "-p"
+        assert "shout" in page_of(process)[1]
+
+
+@pytest.mark.parametrize("words", [["cprofilev"], ["snakeviz"], ["snakeviz", "a", "b"]])
+def test_without_a_file_it_says_so(cairn, words):
+    assert cairn(*words).expect(harness.USAGE).talk
