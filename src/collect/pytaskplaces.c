@@ -76,10 +76,16 @@ static bool is_asyncio(const struct cairn_pycode *code)
     return false;
 }
 
+/* Code of its that was not met before says that it goes on: once its import has come so far, the
+ * tasks are found within a round, however long it took. */
 static bool look_if_used(const struct cairn_pyread *read, struct cairn_pytaskplaces *places)
 {
-    for (; !places->used && places->codes_met < read->codes.entries.count; places->codes_met++)
-        places->used = is_asyncio(&read->codes.entries.items[places->codes_met]->code);
+    for (; places->codes_met < read->codes.entries.count; places->codes_met++) {
+        if (!is_asyncio(&read->codes.entries.items[places->codes_met]->code))
+            continue;
+        places->used = true;
+        places->seek_at_ns = places->seek_wait_ns = 0;
+    }
     return places->used;
 }
 

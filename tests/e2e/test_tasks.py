@@ -26,8 +26,8 @@ def marked(script):
 LINES = marked("tasks.py")
 
 
-def read_tasks(cairn, interpreter, *args, **more):
-    file, ended = cairn.record(interpreter, "tasks.py", SECONDS, *args, **more)
+def read_tasks(cairn, interpreter, *args, seconds=SECONDS, **more):
+    file, ended = cairn.record(interpreter, "tasks.py", seconds, *args, **more)
     report = cairn.report(file)
     tasks = {task["name"] or task["coroutine"]: task for task in report["tasks"]}
     assert len(tasks) == len(report["tasks"])
@@ -74,6 +74,15 @@ def test_each_task_is_charged_to_the_line_it_awaits_at(cairn, interpreter):
     two = sorted(["long", "short"], key=lambda line: -at(interpreter, tasks["two_lines"], line))
     assert row and row[3].rstrip().endswith(f"tasks.py:{LINES[two[0]]}"), text
     assert row[4].rstrip().endswith(f"tasks.py:{LINES[two[1]]}"), text
+
+
+@pytest.mark.timeout(60)
+def test_tasks_of_an_asyncio_that_was_long_in_coming(cairn, interpreter):
+    """They were looked for meanwhile, in vain and ever more seldom."""
+    _, told, tasks = read_tasks(cairn, interpreter, "slow", seconds=1)
+    for name in told["tasks"]:
+        whole_s = tasks[name]["running_s"] + tasks[name]["waiting_s"]
+        assert whole_s > 0.9 - told["taken_s"], (name, tasks[name])
 
 
 @pytest.mark.timeout(60)

@@ -1,14 +1,20 @@
 """asyncio tasks that know their own truth: who waits at which line for how long, and who runs.
 
-    tasks.py [SECONDS] [uvloop]
+    tasks.py [SECONDS] [uvloop] [slow]
 
 Each task sleeps or computes in a way that its name tells, and adds up what it did by its own
 clock. At the end one JSON object says so; a line is named by the comment that marks it.
 """
-import asyncio
 import json
 import sys
 import time
+
+import slow_import
+
+if "slow" in sys.argv[2:]:
+    slow_import.of("asyncio.tasks", 0.7)
+
+import asyncio
 
 SPENT = {}
 
