@@ -1,9 +1,10 @@
 /* pystacks: prints the stacks of a Python process as the reader sees them, for developers.
  *
- *     pystacks PID [TICKS [INTERVAL_US [stop | oracle]]]
+ *     pystacks PID [TICKS [INTERVAL_US [stop | turns | oracle]]]
  *
  * With "stop" the process stands still during each read (SIGSTOP): whatever is refused then was
- * refused wrongly, since nothing moved.
+ * refused wrongly, since nothing moved. With "turns" it does at every second one, and each line
+ * begins with what it did: what else happens to the process happens to both.
  * With "oracle" a reader that knows the process for long looks at it while it runs, and then, once
  * it stands still, beside a new reader that knows nothing: they must see the same. INTERVAL_US are
  * the pauses between stops, TICKS their number; prints how many agreed, and what did not.
@@ -238,11 +239,12 @@ int main(int argc, char **argv)
     struct cairn_pyread *read;
     struct cairn_err err = {0};
     uint64_t spent_ns = 0, next_ns;
+    bool turns = argc > 4 && strcmp(argv[4], "turns") == 0;
     bool stop = argc > 4 && strcmp(argv[4], "stop") == 0;
     pid_t pid;
 
     if (argc < 2 || ticks == 0) {
-        fprintf(stderr, "usage: pystacks PID [TICKS [INTERVAL_US [stop | oracle]]]\n");
+        fprintf(stderr, "usage: pystacks PID [TICKS [INTERVAL_US [stop | turns | oracle]]]\n");
         return 2;
     }
     pid = (pid_t)strtol(argv[1], NULL, 0);
@@ -264,6 +266,8 @@ int main(int argc, char **argv)
         size_t count;
         int code;
 
+        if (turns)
+            stop = i % 2;
         if (stop)
             stop_process(pid);
         start_ns = cairn_clock_own_cpu_ns();
@@ -276,10 +280,13 @@ int main(int argc, char **argv)
             break;
         }
         threads = cairn_pyread_threads(read, &count);
-        for (size_t t = 0; t < count; t++)
+        for (size_t t = 0; t < count; t++) {
+            if (turns)
+                printf("%s;", stop ? "stopped" : "running");
             print_stack(threads[t]);
+        }
         if (interval_ns) {
-            next_ns = stop ? cairn_clock_mono_ns() : next_ns;
+            next_ns = stop || turns ? cairn_clock_mono_ns() : next_ns;
             next_ns += pause_ns(interval_ns, i);
             cairn_clock_sleep_until(next_ns);
         }

@@ -31,6 +31,7 @@ def standstill(interpreter):
 
 def test_overlays_of_threads_in_the_middle_of_something(cairn, standstill, folder):
     file = folder / "still.cairn"
+    dump_when_all_wait(cairn, standstill.pid)
     cairn("attach", "--for", "500ms", "--report", "none", "-o", file, standstill.pid).expect()
     for thread, under in UNDER.items():
         report = cairn.report(file, "--thread", thread)
