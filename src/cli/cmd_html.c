@@ -38,10 +38,11 @@ static void choose_redaction(bool on, struct asker *asker, struct cairn_redact *
         redact->home = home;
 }
 
-static int write_page(const struct cairn_model *model, const struct cairn_settings *settings,
-                      const struct cairn_output *output, struct cairn_err *err)
+static int write_page(const struct cairn_model *model, const struct cairn_model *before,
+                      const struct cairn_settings *settings, const struct cairn_output *output,
+                      struct cairn_err *err)
 {
-    struct cairn_html_options options = {.source = settings->source};
+    struct cairn_html_options options = {.source = settings->source, .before = before};
     struct cairn_outlet outlet;
     struct asker asker;
     int code;
@@ -67,7 +68,7 @@ int cairn_cmd_html(struct cairn_call *call)
     const struct cairn_settings *settings = &call->settings;
     const char *name = settings->output ? settings->output : "report.html";
     struct cairn_output output = {.fd = -1};
-    struct cairn_model *model = NULL;
+    struct cairn_model *model = NULL, *before = NULL;
     struct cairn_progress_line line;
     struct cairn_err err = {0};
     struct cairn_buf path;
@@ -79,14 +80,17 @@ int cairn_cmd_html(struct cairn_call *call)
     if (code == 0)
         code = cairn_show_load(&call->words, call->settings.each_ns, &line.progress, &model, &path,
                                &err);
+    if (code == 0)
+        code = cairn_show_load_before(settings, &line.progress, &before, &err);
     /* Only now: a page that is there outlives a recording that cannot be read. */
     if (code == 0)
         code = cairn_output_open(name, settings->force, &output, &err);
     if (code == 0)
-        code = write_page(model, settings, &output, &err);
+        code = write_page(model, before, settings, &output, &err);
     cairn_progress_line_end(&line);
     cairn_output_close(&output, code == 0);
     cairn_model_free(model);
+    cairn_model_free(before);
     cairn_buf_release(&path);
     if (code < 0)
         return cairn_say_err(&err);

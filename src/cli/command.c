@@ -117,7 +117,8 @@ const struct cairn_command cairn_commands[] = {
                "the samples; no source unless --source is given, and of the environment only "
                "which Python, system and processor it was. --redact leaves that out too, with the "
                "command line, the home folder, the user's name and where files lay.",
-     .example = "cairn html\ncairn html --force --redact -o shared.html"},
+     .example = "cairn html\ncairn html --force --redact -o shared.html\n"
+                "cairn html --force --before before.cairn after.cairn"},
     {.name = "view",
      .bit = CAIRN_FOR_VIEW,
      .run = cairn_cmd_view,

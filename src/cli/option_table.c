@@ -537,6 +537,15 @@ const struct cairn_option cairn_options[] = {
      .brief = "put the lines of functions into the page",
      .detail = "Only of files that have not changed since the recording was made, here and since "
                "this machine started."},
+    {.name = "before",
+     .kind = CAIRN_VALUE_FILE,
+     .group = CAIRN_GROUP_SHOW,
+     .commands = CAIRN_FOR_HTML | CAIRN_FOR_VIEW,
+     .value = "FILE",
+     .offset = FIELD(before),
+     .brief = "a recording to compare with, in the view Compare",
+     .detail = "What is chosen of the one is chosen of the other. Without it Compare holds "
+               "processes or threads of one recording against each other."},
     {.name = "redact",
      .kind = CAIRN_VALUE_FLAG,
      .group = CAIRN_GROUP_SHOW,

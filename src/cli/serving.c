@@ -79,13 +79,17 @@ static void answer(struct cairn_server_site *site, const struct cairn_server_req
 static int make_page(const struct cairn_call *call, struct view *view, struct cairn_err *err)
 {
     struct cairn_html_options options = {.source = call->settings.source};
+    struct cairn_model *before;
     int code;
 
     CAIRN_TRY(cairn_show_load(&call->words, call->settings.each_ns, &view->line.progress,
                               &view->model, &view->path, err));
     view->file = call->words.count > 0 ? call->words.items[0] : cairn_buf_cstr(&view->path);
     CAIRN_TRY(cairn_show_page_filter(&call->settings, &options.filter, err));
+    CAIRN_TRY(cairn_show_load_before(&call->settings, &view->line.progress, &before, err));
+    options.before = before;
     code = cairn_html(view->model, &options, &view->page, err);
+    cairn_model_free(before);
     return cairn_outlet_finish(&view->page, code, err);
 }
 

@@ -8,28 +8,42 @@
 #include "report_text.h"
 #include "terminal.h"
 
-int cairn_show_load(const struct cairn_words *words, uint64_t each_ns,
-                    struct cairn_progress *progress, struct cairn_model **ret_model,
-                    struct cairn_buf *ret_path, struct cairn_err *err)
+static int load(const char *const *paths, size_t count, uint64_t each_ns,
+                struct cairn_progress *progress, struct cairn_model **ret_model,
+                struct cairn_err *err)
 {
-    const char *newest, *const *paths = (const char *const *)words->items;
-    size_t count = words->count;
     struct cairn_guests guests;
-    int code;
+    int code = cairn_guests_open(paths, count, each_ns, &guests, err);
 
-    if (count == 0) {
-        CAIRN_TRY(cairn_place_newest(ret_path, err));
-        newest = cairn_buf_cstr(ret_path);
-        paths = &newest;
-        count = 1;
-    }
-    code = cairn_guests_open(paths, count, each_ns, &guests, err);
     if (code == 0)
         code = cairn_model_load_told(guests.paths.items, count, progress, ret_model, err);
     cairn_guests_release(&guests);
     if (code < 0 && count == 1 && strstr(err->text, paths[0]) == NULL)
         cairn_err_add(err, "The file is %.300s.", paths[0]);
     return code;
+}
+
+int cairn_show_load(const struct cairn_words *words, uint64_t each_ns,
+                    struct cairn_progress *progress, struct cairn_model **ret_model,
+                    struct cairn_buf *ret_path, struct cairn_err *err)
+{
+    const char *newest;
+
+    if (words->count > 0)
+        return load((const char *const *)words->items, words->count, each_ns, progress, ret_model,
+                    err);
+    CAIRN_TRY(cairn_place_newest(ret_path, err));
+    newest = cairn_buf_cstr(ret_path);
+    return load(&newest, 1, each_ns, progress, ret_model, err);
+}
+
+int cairn_show_load_before(const struct cairn_settings *settings, struct cairn_progress *progress,
+                           struct cairn_model **ret_model, struct cairn_err *err)
+{
+    *ret_model = NULL;
+    return settings->before
+               ? load(&settings->before, 1, settings->each_ns, progress, ret_model, err)
+               : 0;
 }
 
 int cairn_show_filter(const struct cairn_settings *settings, struct cairn_filter *ret_filter,

@@ -15,6 +15,10 @@ int cairn_show_load(const struct cairn_words *words, uint64_t each_ns,
                     struct cairn_progress *progress, struct cairn_model **ret_model,
                     struct cairn_buf *ret_path, struct cairn_err *err);
 
+/* The recording of --before; NULL in *ret_model without one. */
+int cairn_show_load_before(const struct cairn_settings *settings, struct cairn_progress *progress,
+                           struct cairn_model **ret_model, struct cairn_err *err);
+
 /* The options that every reading command shares; -CAIRN_EUSAGE when --to is not behind --from. */
 int cairn_show_filter(const struct cairn_settings *settings, struct cairn_filter *ret_filter,
                       struct cairn_err *err);

@@ -37,8 +37,10 @@ static int drain(struct cairn_html_sink *sink)
     return pass_on(packer);
 }
 
-static int put_data(const struct cairn_model *model, const struct cairn_html_options *options,
-                    struct cairn_outlet *out, struct cairn_err *err)
+/* A model as the script element `id`. */
+static int put_data(const char *id, const struct cairn_model *model,
+                    const struct cairn_html_options *options, struct cairn_outlet *out,
+                    struct cairn_err *err)
 {
     struct packer packer = {
         .sink = {.out = &packer.text, .drain = drain},
@@ -46,6 +48,7 @@ static int put_data(const struct cairn_model *model, const struct cairn_html_opt
     };
     int code;
 
+    cairn_buf_printf(&out->buf, "<script type=\"application/gzip\" id=\"%s\">", id);
     cairn_outlet_init(&packer.text, -1, out->name);
     cairn_outlet_init(&packer.packed, -1, out->name);
     code = cairn_gzip_open(&packer.gzip, &packer.packed);
@@ -59,6 +62,7 @@ static int put_data(const struct cairn_model *model, const struct cairn_html_opt
         code = cairn_base64_end(&packer.base64);
     cairn_outlet_release(&packer.text);
     cairn_outlet_release(&packer.packed);
+    cairn_buf_add_str(&out->buf, "</script>\n");
     return code;
 }
 
@@ -103,9 +107,10 @@ int cairn_html(const struct cairn_model *model, const struct cairn_html_options 
     cairn_buf_printf(buf, "<style>%s</style>\n</head>\n<body>\n<div id=\"page\"></div>\n",
                      page_css);
     cairn_buf_add_str(buf, "<noscript>This page is drawn by its own script, which is switched off. "
-                           "<code>cairn report</code> shows the same as text.</noscript>\n"
-                           "<script type=\"application/gzip\" id=\"data\">");
-    code = put_data(model, options, out, err);
-    cairn_buf_printf(buf, "</script>\n<script>%s</script>\n</body>\n</html>\n", page_js);
+                           "<code>cairn report</code> shows the same as text.</noscript>\n");
+    code = put_data("data", model, options, out, err);
+    if (code == 0 && options->before)
+        code = put_data("before", options->before, options, out, err);
+    cairn_buf_printf(buf, "<script>%s</script>\n</body>\n</html>\n", page_js);
     return code < 0 ? code : cairn_outlet_drain(out);
 }

@@ -15,7 +15,8 @@
 struct cairn_html_options {
     struct cairn_filter filter; /* what is in the page; its metric is the one shown first */
     struct cairn_redact redact; /* when on, neither source nor environment nor command are in it */
-    bool source;                /* the lines of functions, where they are surely what ran */
+    const struct cairn_model *before; /* to compare with; NULL: none */
+    bool source;                      /* the lines of functions, where they are surely what ran */
 };
 
 /* Appends what the page allows to be done in it: a Content-Security-Policy. */

@@ -357,7 +357,7 @@ static int put_metric(struct writer *w, const struct cairn_tally *tally, const s
     CAIRN_TRY(put_words(w, tally, err));
     cairn_json_put_u64(&w->json, "total_ns", tally->total.value_ns);
     cairn_json_put_u64(&w->json, "idle_ns", tally->idle.value_ns);
-    cairn_json_put_number(&w->json, "draws", tally->draws[0][0]);
+    cairn_json_put_number(&w->json, "draws", tally->counted ? tally->draws[0][0] : 0);
     begin_array(w, "states"); /* as enum cairn_state */
     for (int state = 0; state < CAIRN_STATE_COUNT; state++)
         cairn_json_u64(&w->json, tally->state_ns[state]);

@@ -16,6 +16,7 @@ export interface Metric {
   no_table: string[];
   total_ns: number;
   idle_ns: number;
+  draws: number; // that shares rest on, waiting for work left out; 0: not known
   states: number[];
   cells: number[][]; // columns: thread, node, phase, time, of it idle
 }
@@ -178,8 +179,10 @@ export function eachCell(metric: Metric, each: (thread: number, node: number, ph
   }
 }
 
-export async function loadProfile(): Promise<Profile> {
-  const text = document.getElementById('data')!.textContent ?? '';
+// The recording of the page, or the one before it that it is to be compared with: null without one.
+export async function loadProfile(id: 'data' | 'before'): Promise<Profile | null> {
+  const text = document.getElementById(id)?.textContent;
+  if (!text) return null;
   const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('gzip'));
   return readProfile(JSON.parse(await new Response(stream).text()) as Written);

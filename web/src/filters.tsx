@@ -54,6 +54,7 @@ export function Filters() {
   const { metrics, threads, processes } = profile.written;
   const choose = (change: (value: number) => object) => (event: Event) =>
     go(change(Number((event.currentTarget as HTMLSelectElement).value)));
+  const sides = view.tab === 'compare'; // which has its own, of processes and threads
   const filtered = view.focus || view.hide || view.process >= 0 || view.thread >= 0;
   return <div class="filters">
     <label>Metric <select value={view.metric} onChange={(event) =>
@@ -61,12 +62,12 @@ export function Filters() {
       {metrics.map((metric) => <option key={metric.name} value={metric.name}>
         {WORDS[metric.name] ?? metric.name}{metric.known ? '' : ' (n/a)'}</option>)}
     </select></label>
-    {processes.length > 1 && <label>Process <select value={view.process}
+    {processes.length > 1 && !sides && <label>Process <select value={view.process}
       onChange={choose((process) => ({ process, thread: -1 }))}>
       <option value={-1}>all {processes.length}</option>
       {processes.map(({ pid, role }, i) => <option key={i} value={i}>{role} {pid}</option>)}
     </select></label>}
-    {threads.length > 1 && !profile.written.threads_joined && <label>Thread <select
+    {threads.length > 1 && !sides && !profile.written.threads_joined && <label>Thread <select
       value={view.thread}
       onChange={choose((thread) => ({ thread }))}>
       <option value={-1}>all</option>

@@ -1,7 +1,7 @@
 import { useEffect, useRef } from 'preact/hooks';
 
 const KEYS: [string, string][] = [
-  ['1, 2, 3', 'Overview, Explore, Function'],
+  ['1, 2, 3, 4', 'Overview, Explore, Function, Compare'],
   ['/', 'search'],
   ['m', 'next metric'],
   ['i', 'count idle waiting in, or set it apart'],

@@ -1,5 +1,6 @@
 import { render, type JSX } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { Compare } from './compare';
 import { loadProfile, visible, type Profile } from './data';
 import { Explore } from './explore';
 import { Filters } from './filters';
@@ -11,10 +12,10 @@ import { sumUp, type Choice } from './sums';
 import { readView, START, TABS, writeView, type Limits, type Tab, type View } from './view';
 
 const TITLES: Record<Tab, string> = {
-  overview: 'Overview', explore: 'Explore', function: 'Function',
+  overview: 'Overview', explore: 'Explore', function: 'Function', compare: 'Compare',
 };
 const VIEWS: Record<Tab, () => JSX.Element> = {
-  overview: Overview, explore: Explore, function: FunctionView,
+  overview: Overview, explore: Explore, function: FunctionView, compare: Compare,
 };
 
 function Tabs({ tab, go }: { tab: Tab; go: (tab: Tab) => void }) {
@@ -31,10 +32,6 @@ function Tabs({ tab, go }: { tab: Tab; go: (tab: Tab) => void }) {
     {TABS.map((each) => <button key={each} type="button" role="tab" id={`tab-${each}`}
       aria-selected={each === tab} aria-controls="panel" tabIndex={each === tab ? 0 : -1}
       onClick={() => go(each)}>{TITLES[each]}</button>)}
-    <button type="button" role="tab" id="tab-compare" aria-selected={false} aria-disabled
-      tabIndex={-1} aria-describedby="no-compare"
-      title="A page holds one recording: there is nothing to compare">Compare</button>
-    <span id="no-compare" hidden>A page holds one recording: there is nothing to compare.</span>
   </div>;
 }
 
@@ -64,7 +61,7 @@ function useView(limits: Limits, start: View) {
   };
 }
 
-function App({ profile }: { profile: Profile }) {
+function App({ profile, before }: { profile: Profile; before: Profile | null }) {
   const { written } = profile;
   const start = useMemo(() => ({ ...START, metric: written.metric }), []);
   const limits: Limits = useMemo(() => ({
@@ -88,6 +85,7 @@ function App({ profile }: { profile: Profile }) {
       '1': () => go({ tab: 'overview' }),
       '2': () => go({ tab: 'explore' }),
       '3': () => go({ tab: 'function' }),
+      '4': () => go({ tab: 'compare' }),
       '/': () => document.getElementById('search')!.focus(),
       'm': () => go({ metric: limits.metrics[(limits.metrics.indexOf(view.metric) + 1)
         % limits.metrics.length] }),
@@ -113,7 +111,7 @@ function App({ profile }: { profile: Profile }) {
 
   const Shown = VIEWS[view.tab];
   const program = visible(written.recording.program) || 'recording';
-  return <PageContext.Provider value={{ profile, view, metric, choice, sums, go, set }}>
+  return <PageContext.Provider value={{ profile, before, view, metric, choice, sums, go, set }}>
     <header>
       <div class="headline">
         <h1><span class="faint">Cairn</span> <Name text={program} /></h1>
@@ -133,8 +131,8 @@ function App({ profile }: { profile: Profile }) {
 }
 
 const place = document.getElementById('page')!;
-loadProfile().then(
-  (profile) => render(<App profile={profile} />, place),
+Promise.all([loadProfile('data'), loadProfile('before')]).then(
+  ([profile, before]) => render(<App profile={profile!} before={before} />, place),
   (error) => {
     place.textContent = `This page cannot be shown: ${String(error)}`;
   });

@@ -8,6 +8,7 @@ import { share, time } from './words';
 
 export interface Page {
   profile: Profile;
+  before: Profile | null; // what it is compared with
   view: View;
   metric: Metric;
   choice: Choice;

@@ -1,7 +1,7 @@
 // What is shown, in the part of the address behind `#`: one stack of filters for all views. A
 // change is an entry of the browser's history, so Back undoes it.
 
-export const TABS = ['overview', 'explore', 'function'] as const;
+export const TABS = ['overview', 'explore', 'function', 'compare'] as const;
 export type Tab = (typeof TABS)[number];
 
 export interface View {
@@ -15,11 +15,14 @@ export interface View {
   idle: boolean;
   func: number; // the one selected; -1: none
   zoom: number; // node of the flame graph, 0: all
+  left: string; // sides that are compared; '': the usual ones
+  right: string;
+  scale: 'share' | 'time'; // what of them
 }
 
 export const START: View = {
   tab: 'overview', metric: '', process: -1, thread: -1, focus: '', hide: '', search: '',
-  idle: false, func: -1, zoom: 0,
+  idle: false, func: -1, zoom: 0, left: '', right: '', scale: 'share',
 };
 
 const index = (text: string | null, below: number, otherwise: number): number => {
@@ -50,6 +53,9 @@ export function readView(hash: string, limits: Limits, start: View): View {
     idle: words.get('idle') === '1',
     func: index(words.get('function'), limits.functions, -1),
     zoom: index(words.get('zoom'), limits.boxes, 0),
+    left: words.get('left') ?? '',
+    right: words.get('right') ?? '',
+    scale: words.get('scale') === 'time' ? 'time' : 'share',
   };
 }
 
@@ -65,5 +71,8 @@ export function writeView(view: View, start: View): string {
   if (view.idle) words.set('idle', '1');
   if (view.func >= 0) words.set('function', String(view.func));
   if (view.zoom > 0) words.set('zoom', String(view.zoom));
+  if (view.left) words.set('left', view.left);
+  if (view.right) words.set('right', view.right);
+  if (view.scale !== 'share') words.set('scale', view.scale);
   return '#' + words.toString();
 }

@@ -1,0 +1,115 @@
+"""The page's view Compare: two recordings, or two threads of one, say what `cairn diff` says."""
+import pytest
+from playwright.sync_api import expect
+from test_html import browser, make, opened, tab  # noqa: F401: a fixture
+from test_view import serving
+
+import harness
+
+
+@pytest.fixture(scope="module")
+def runs(python, tmp_path_factory):
+    """Two runs of one thing, and one of twice as much."""
+    cairn = harness.Cairn(tmp_path_factory.mktemp("compare"))
+    files = {}
+    for name, seconds in (("one", 0.8), ("again", 0.8), ("two", 1.6)):
+        files[name] = cairn.folder / f"{name}.cairn"
+        cairn("run", "--report", "none", "-o", files[name], "--python", python.executable,
+              harness.TARGETS / "states.py", seconds).expect()
+    return files
+
+
+def seconds(text):
+    """A time as the page writes it, with its sign."""
+    number, unit = text.lstrip("+\u2212\u00b1").split()
+    value = float(number) * {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1}[unit]
+    return -value if text.startswith("\u2212") else value
+
+
+def changes(page):
+    """{function and file: cells of its row}"""
+    rows = page.locator("table.changes tbody tr")
+    rows.first.wait_for()
+    more = page.get_by_role("button", name="Show more")
+    while more.count():
+        more.click()
+    cells = rows.evaluate_all("rows => rows.map((row) => [...row.cells].map((cell) => cell"
+                              ".textContent).concat([...row.querySelectorAll('.name')]"
+                              ".map((name) => name.textContent)))")
+    return {(row[6], row[7].partition(":")[0]): row[:5] for row in cells}
+
+
+def own(shown, name):
+    return shown[name, "states.py"]
+
+
+@pytest.mark.parametrize("after", ["again", "two"])
+def test_two_recordings_differ_as_diff_says(cairn, runs, browser, after):
+    file = make(cairn, runs[after], "--before", runs["one"])
+    document = cairn("diff", "--json", "--tolerance", "0", runs["one"], runs[after]).json()
+    with opened(browser, file, "#tab=compare&scale=time") as page:
+        shown = changes(page)
+    keys = [(row["qualname"], row["file"].rpartition("/")[2]) for row in document["rows"]]
+    compared = [(key, row) for key, row in zip(keys, document["rows"])
+                if row["compared"] and row["file"] and keys.count(key) == 1]
+    assert len(compared) > 4
+    for key, row in compared:
+        left, right, change, total, verdict = shown[key]
+        for text, wanted_s in ((left, row["self"]["before"]), (right, row["self"]["after"]),
+                               (change, row["self"]["change"]), (total, row["total"]["change"])):
+            assert abs(seconds(text) - wanted_s) < 0.0006 + 0.006 * abs(wanted_s), (row, text)
+        judged = "same" not in (row["self"]["verdict"], row["total"]["verdict"])
+        if judged:
+            assert verdict.split(",")[0] == ("more" if row["total"]["change"] > 0 else "less"), row
+    for name in ("spin", "sleep_through", "wait_for_lock"):
+        verdict = own(shown, name)[4]
+        assert verdict == ("more" if after == "two" else "not distinguishable"), (name, verdict)
+
+
+def test_threads_of_one_recording_are_held_against_each_other(cairn, runs, browser):
+    with opened(browser, make(cairn, runs["one"]), "#tab=compare") as page:
+        left, right = page.get_by_label("Left"), page.get_by_label("Right")
+        titles = left.locator("option").all_inner_texts()
+        busy, sleeper = (next(title for title in titles if f"thread {name} " in title)
+                         for name in ("busy", "sleeper"))
+        left.select_option(label=busy)
+        right.select_option(label=sleeper)
+        shown = changes(page)
+        expect(page.locator("#panel .verdict")).to_contain_text("differ by more than chance")
+        page.get_by_role("button", name="Exchange the sides").click()
+        other_way = changes(page)
+        page.go_back()
+        expect(left.locator("option:checked")).to_have_text(busy)
+    assert own(shown, "spin")[2][0] == "\u2212" and own(shown, "spin")[4] == "less, only on the left"
+    assert own(shown, "sleep_through")[4] == "more, only on the right"
+    assert own(other_way, "spin")[2] == own(shown, "spin")[2].replace("\u2212", "+")
+
+
+def test_a_metric_that_hangs_together_is_not_judged(cairn, runs, browser):
+    file = make(cairn, runs["two"], "--before", runs["one"])
+    with opened(browser, file, "#tab=compare&metric=cpu") as page:
+        shown = changes(page)
+        expect(page.get_by_role("tabpanel")).to_contain_text("cairn diff --metric cpu")
+    assert all(row[4] in ("", "only on the left", "only on the right") for row in shown.values())
+
+
+def test_it_is_reached_by_keyboard_and_without_sides_it_says_so(cairn, python, browser):
+    file, _ = cairn.record(python, "lines.py", 0.3)
+    with opened(browser, make(cairn, file)) as page:
+        page.keyboard.press("4")
+        expect(tab(page, "Compare")).to_have_attribute("aria-selected", "true")
+        expect(page.get_by_role("tabpanel")).to_contain_text("--before")
+
+
+def test_what_cannot_be_compared_with_leaves_no_page(cairn, runs, folder):
+    (folder / "none.cairn").write_bytes(b"no recording")
+    ended = cairn("html", "-o", folder / "page.html", "--before", folder / "none.cairn",
+                  runs["one"]).expect(harness.DAMAGED)
+    assert "none.cairn" in ended.talk and not (folder / "page.html").exists()
+
+
+def test_a_view_from_the_server_holds_the_same(cairn, runs):
+    page = make(cairn, runs["two"], "--before", runs["one"]).read_bytes()
+    with serving(cairn, "-p", "0", "--before", runs["one"], runs["two"]) as view:
+        _, served = view.ask(Cookie=view.cookie)
+    assert served == page and page.count(b'type="application/gzip"') == 2
