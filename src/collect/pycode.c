@@ -15,6 +15,7 @@
 #define UNITS_MAX_BYTES ((size_t)512 << 20)
 #define CODES_MAX ((size_t)1 << 22)
 #define NAMELESS_MAX 1024
+#define NAMELESS_NS 20000000u /* no remains stay as they are and are met for so long */
 #define BATCH 64
 #define ALIKE_MAX 8           /* entries of like content that are tried */
 #define OVER_NS 1000000000ull /* a stack that was read is not kept for so long */
@@ -424,8 +425,18 @@ static int read_headers(struct cairn_pycodes *codes, struct cairn_pyarrival *bat
     return 0;
 }
 
+/* Two prints are one, but for chance. */
+static uint64_t mix(const uint64_t print[CAIRN_PYCODE_PARTS])
+{
+    uint64_t sum = 0;
+
+    for (int part = 0; part < CAIRN_PYCODE_PARTS; part++)
+        sum = (sum ^ print[part]) * UINT64_C(0x9e3779b97f4a7c15);
+    return sum;
+}
+
 /* What is left of a code object still looks like one, but for what it pointed to: it is one only if
- * it is still met at another tick. */
+ * it is still met, as it was, when all that was left of one would be something else. */
 static int meet_nameless(struct cairn_pycodes *codes, const struct cairn_pyarrival *from,
                          uint64_t now_ns)
 {
@@ -443,9 +454,9 @@ static int meet_nameless(struct cairn_pycodes *codes, const struct cairn_pyarriv
         let_go(codes, entry, now_ns);
         return 0;
     }
-    if (cairn_map_get(&codes->nameless, from->address, 0, &met_ns) && met_ns != now_ns)
-        return make_entry(codes, from, now_ns);
-    code = cairn_map_put(&codes->nameless, from->address, 0, now_ns);
+    if (cairn_map_get(&codes->nameless, from->address, mix(print), &met_ns))
+        return now_ns - met_ns < NAMELESS_NS ? 0 : make_entry(codes, from, now_ns);
+    code = cairn_map_put(&codes->nameless, from->address, mix(print), now_ns);
     if (code == -CAIRN_ELIMIT)
         cairn_map_clear(&codes->nameless);
     return code == -CAIRN_ELIMIT ? 0 : code;

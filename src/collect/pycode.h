@@ -70,7 +70,7 @@ struct cairn_pycodes {
     struct cairn_map counts; /* the same -> how often it was the end of a stack, and the contrary */
     struct cairn_map
         entered; /* numbers of caller and callee -> 1: C called the one from the other */
-    struct cairn_map nameless; /* address of one whose names could not be read -> when */
+    struct cairn_map nameless; /* {address, its parts} without names -> first met, ns */
     struct cairn_map doubts;   /* number of a code, place -> how often it was confirmed, and when */
     struct cairn_intern strings;
     struct cairn_arena arena;

@@ -146,7 +146,8 @@ int cairn_pykept_give_up(struct cairn_pycontext *ctx, struct cairn_pykept *kept,
 
         raw.chunk = -1;
         if (cairn_pystack_frame(&image, old->address, &raw, &entry, &ignored) < 0 || entry ||
-            raw.code != old->code || raw.previous != old->previous)
+            raw.code != old->code || raw.previous != old->previous ||
+            !cairn_pycodes_find(ctx->codes, raw.code))
             break;
         changed |= raw.instr != old->instr;
         old->instr = raw.instr;
@@ -430,6 +431,20 @@ static int recall(struct cairn_pycontext *ctx, struct cairn_pykept *kept,
     return code < 0 ? code : 0;
 }
 
+/* The first frame whose code was found to be gone since it was judged: while others of the stack
+ * were looked for, or the last ones that there were took its place. */
+static size_t first_gone(const struct cairn_pycontext *ctx, const struct cairn_pykept *kept,
+                         struct cairn_pycodes_mark mark)
+{
+    size_t at = 0;
+
+    if (ctx->codes->loads == mark.loads)
+        return kept->raws.count;
+    while (at < kept->raws.count && cairn_pycodes_find(ctx->codes, kept->raws.items[at].code))
+        at++;
+    return at;
+}
+
 /* `current`: the walk began at the current frame. */
 static int accept(struct cairn_pycontext *ctx, struct cairn_pykept *kept,
                   struct cairn_pyimage *image, bool current, bool last)
@@ -473,6 +488,14 @@ static int accept(struct cairn_pycontext *ctx, struct cairn_pykept *kept,
     } else if (count && !told) {
         CAIRN_TRY(climb(ctx, kept, image, last));
     }
+    holds = first_gone(ctx, kept, mark);
+    if (holds < kept->raws.count && !last) {
+        kept->raws.count = holds;
+        return -CAIRN_EDAMAGED;
+    }
+    if (holds < kept->raws.count && status != CAIRN_PYSTACK_TORN &&
+        accept_part(ctx, kept, holds, CAIRN_PYCHECK_CODE, &status))
+        return cairn_pykept_give_up(ctx, kept, CAIRN_PYSTACK_TORN, CAIRN_PYCHECK_CODE);
     if (kept->raws.count == 0 && status == CAIRN_PYSTACK_OK)
         status = CAIRN_PYSTACK_EMPTY;
     CAIRN_TRY(cairn_pylearn_touch(ctx, kept));
