@@ -15,6 +15,7 @@ from limits import FALSE_ALARM, upper_tail
 
 FULL = os.environ.get("CAIRN_FULL")
 TICKS, STOPS, SECONDS = 2000, 10_000 if FULL else 1000, 120
+LEARNING = 1000
 PYSTACKS = harness.cairn_binary().parent / "tools" / "pystacks"
 SCRIPTS = ["flutter.py", "generators.py", "relays.py"]
 # Of the leaf's distribution: chance of 2,000 looks at a program with few functions is 0.03; the rest
@@ -75,9 +76,8 @@ def accepted(text):
 def seen_by_turns(pid):
     """{way: what is accepted, and how many are not}. One reader looks both ways by turns: where the
     program happens to be on a processor, how fast that is just then and what the reader knows of it
-    is the same for both. It learns from as many looks first that do not count."""
-    lines = stacks_of(pid, 4 * TICKS, 300, "turns").splitlines()
-    lines = lines[len(lines) // 2 :]
+    is the same for both. It learns from LEARNING looks first, which do not count."""
+    lines = stacks_of(pid, 2 * TICKS + LEARNING, 300, "turns").splitlines()[LEARNING:]
     return {
         way: accepted("\n".join(line.partition(";")[2] for line in lines if line.startswith(way)))
         for way in ("running", "stopped")

@@ -273,19 +273,6 @@ def test_ticks_are_kept_beside_other_sessions_that_compute(cairn, python, hogs):
     assert lost_s < 0.1 * (quality["ticks"] + quality["missed"]) / 1000, quality
 
 
-def test_code_that_is_gone_before_it_is_read_is_not_a_function(cairn, interpreter):
-    """Reads that are held up, of modules that come and go: what is left of a code object has no
-    names any more."""
-    strace.require()
-    file = cairn.folder / "late.cairn"
-    command = [cairn.binary, "run", "-o", file, "--", *interpreter.command("reimports.py", 2.5)]
-    late = ["-e", "trace=process_vm_readv", "-e", "inject=process_vm_readv:delay_enter=400"]
-    strace.traced(cairn.folder, late, command, **cairn.options({})).expect()
-    stacks = cairn.collapsed(file, "--unit", "samples")
-    assert sum(stacks.values()) > 50
-    assert not [stack for stack in stacks if Frame("[unknown]") in stack]
-
-
 def test_wall_time_of_the_process_is_all_there(cairn, interpreter):
     file, ended = cairn.record(interpreter, "busy.py", 1.0)
     stacks = cairn.collapsed(file)
