@@ -15,7 +15,6 @@
 #define UNITS_MAX_BYTES ((size_t)512 << 20)
 #define CODES_MAX ((size_t)1 << 22)
 #define NAMELESS_MAX 1024
-#define NAMELESS_NS 20000000u /* no remains stay as they are and are met for so long */
 #define BATCH 64
 #define ALIKE_MAX 8           /* entries of like content that are tried */
 #define OVER_NS 1000000000ull /* a stack that was read is not kept for so long */
@@ -436,7 +435,7 @@ static uint64_t mix(const uint64_t print[CAIRN_PYCODE_PARTS])
 }
 
 /* What is left of a code object still looks like one, but for what it pointed to: it is one only if
- * it is still met, as it was, when all that was left of one would be something else. */
+ * it is still met, as it was, at another tick. */
 static int meet_nameless(struct cairn_pycodes *codes, const struct cairn_pyarrival *from,
                          uint64_t now_ns)
 {
@@ -455,7 +454,7 @@ static int meet_nameless(struct cairn_pycodes *codes, const struct cairn_pyarriv
         return 0;
     }
     if (cairn_map_get(&codes->nameless, from->address, mix(print), &met_ns))
-        return now_ns - met_ns < NAMELESS_NS ? 0 : make_entry(codes, from, now_ns);
+        return met_ns == now_ns ? 0 : make_entry(codes, from, now_ns);
     code = cairn_map_put(&codes->nameless, from->address, mix(print), now_ns);
     if (code == -CAIRN_ELIMIT)
         cairn_map_clear(&codes->nameless);

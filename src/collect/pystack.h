@@ -87,6 +87,13 @@ struct cairn_pyraw {
     const struct cairn_pycode_entry *entry; /* what its code was taken for; NULL: not known */
 };
 
+/* Whether two frames say the same of where they stand and what they run. */
+static inline bool cairn_pyraw_same(const struct cairn_pyraw *a, const struct cairn_pyraw *b)
+{
+    return a->address == b->address && a->code == b->code && a->previous == b->previous &&
+           a->instr == b->instr && a->entered == b->entered;
+}
+
 CAIRN_VEC_DECLARE(cairn_pyraws, struct cairn_pyraw);
 
 /* Follows the chain from the current frame to its end, innermost frame first, into `raws`, which
