@@ -44,7 +44,7 @@ struct pprof {
     struct cairn_map function_of, mapping_of, location_of; /* id to index */
     struct value_type types[TYPES_MAX], period_type;
     size_t type_count;
-    int64_t default_type, period, duration_ns;
+    int64_t default_type, period, duration_ns, start_real_ns;
     size_t column[ROLES];  /* SIZE_MAX: there is none */
     uint64_t unit_ns;      /* of the column VALUE */
     bool in_time;          /* its unit is one of time */
@@ -165,7 +165,9 @@ static int keep_field(struct pprof *p, const struct field *field)
             return 0;
         }
     }
-    if (field->number == 10)
+    if (field->number == 9)
+        p->start_real_ns = (int64_t)field->value;
+    else if (field->number == 10)
         p->duration_ns = (int64_t)field->value;
     else if (field->number == 12)
         p->period = (int64_t)field->value;
@@ -303,20 +305,29 @@ static int keep_line(struct pprof *p, struct cairn_span message)
     return keep_frame(p, &frame);
 }
 
+/* The file of a mapping; empty: it is not told. */
+static int mapping_file(const struct pprof *p, struct cairn_span message,
+                        struct cairn_span *ret_file)
+{
+    struct cairn_cursor cur;
+    struct field field;
+    int more;
+
+    *ret_file = (struct cairn_span){NULL, 0};
+    cairn_cursor_init(&cur, message);
+    while ((more = each_field(&cur, &field)) > 0)
+        if (field.number == 5)
+            *ret_file = text_of(p, (int64_t)field.value);
+    return more;
+}
+
 /* An address that nobody has put a name to. */
 static int keep_address(struct pprof *p, uint64_t mapping, uint64_t address)
 {
-    struct cairn_span file = {NULL, 0};
-    struct cairn_cursor cur;
-    struct field field;
+    struct cairn_span file;
     char name[32];
-    int more;
 
-    cairn_cursor_init(&cur, message_of(&p->mapping_of, p->mappings.items, mapping));
-    while ((more = each_field(&cur, &field)) > 0)
-        if (field.number == 5)
-            file = text_of(p, (int64_t)field.value);
-    CAIRN_TRY(more);
+    CAIRN_TRY(mapping_file(p, message_of(&p->mapping_of, p->mappings.items, mapping), &file));
     snprintf(name, sizeof(name), "0x%" PRIx64, address);
     return keep_frame(p, &(struct cairn_guest_frame){.name = {(const uint8_t *)name, strlen(name)},
                                                      .file = file});
@@ -558,6 +569,15 @@ static int put_facts(struct pprof *p)
     struct cairn_span type = text_of(p, p->types[p->column[VALUE]].type);
     struct cairn_span unit = text_of(p, p->types[p->column[VALUE]].unit);
 
+    struct cairn_span binary = {NULL, 0};
+
+    if (p->mappings.count > 0) /* the first is the program itself */
+        CAIRN_TRY(mapping_file(p, p->mappings.items[0], &binary));
+    if (binary.size_bytes > 0)
+        CAIRN_TRY(cairn_guest_fact(p->guest, "import.binary", "%.*s",
+                                   (int)(binary.size_bytes & 0xfff), (const char *)binary.data));
+    if (p->start_real_ns > 0)
+        CAIRN_TRY(cairn_guest_fact(p->guest, "import.start_real_ns", "%" PRId64, p->start_real_ns));
     CAIRN_TRY(cairn_guest_fact(p->guest, "import.times", "none"));
     if (p->duration_ns > 0)
         CAIRN_TRY(cairn_guest_fact(p->guest, "run.wall_ns", "%" PRId64, p->duration_ns));

@@ -94,6 +94,7 @@ size_t cairn_pprof_kinds(const struct cairn_model *model, struct cairn_pprof_kin
     own = ret_kinds[CAIRN_PPROF_WALL];
     if (values.size_bytes == 0 || !read_values(values, &own))
         return CAIRN_PPROF_COLUMNS;
+    own.foreign = true;
     ret_kinds[CAIRN_PPROF_WALL] = own;
     return CAIRN_PPROF_WALL + 1;
 }
@@ -263,7 +264,7 @@ static int add_cell(struct adding *a, const struct cairn_cell *cell,
     CAIRN_TRY(make_path(a, cell->node));
     for (size_t i = 0; i < count; i++) {
         labels->state = 0;
-        if (!a->guest || parts[i].state != CAIRN_STATE_UNKNOWN)
+        if (!a->guest || (parts[i].state != CAIRN_STATE_UNKNOWN && !a->kind->foreign))
             CAIRN_TRY(add_word(a->pprof, cairn_state_name(parts[i].state), &labels->state));
         CAIRN_TRY(add_sample(a, labels, &parts[i]));
     }
@@ -315,6 +316,8 @@ int cairn_pprof_add(struct cairn_pprof *pprof, const struct cairn_tally *tally,
     code = a.frame_of ? add_cells(&a) : -CAIRN_ENOMEM;
     if (code == 0)
         add_times(pprof, tally, a.guest);
+    if (code == 0 && pprof->binary == 0)
+        code = add_text(pprof, cairn_model_env(tally->model, "import.binary"), &pprof->binary);
     free(a.frame_of);
     cairn_vec_release(&a.path);
     return code;

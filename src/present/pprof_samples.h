@@ -47,6 +47,7 @@ enum cairn_pprof_column {
 struct cairn_pprof_kind {
     char type[64], unit[64]; /* "wall", "nanoseconds" */
     enum cairn_pprof_column column;
+    bool foreign;     /* another tool's own: it tells no states of threads */
     uint64_t each_ns; /* so much time stands for 1 of the unit */
 };
 
@@ -64,6 +65,7 @@ struct cairn_pprof {
     struct cairn_pprof_samples samples;
     CAIRN_VEC(uint8_t) key;
     struct cairn_pprof_kind kind;
+    uint32_t binary;              /* text: the file that ran; 0: not known */
     int64_t duration_ns, time_ns; /* 0: not known */
     int64_t total;                /* set by cairn_pprof_sum() */
 };

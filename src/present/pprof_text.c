@@ -79,12 +79,25 @@ static void add_time(int64_t time_ns, struct cairn_buf *out)
         cairn_buf_printf(out, "Time: %s\n", text);
 }
 
+static void add_binary(struct cairn_span path, struct cairn_buf *out)
+{
+    size_t from = path.size_bytes;
+
+    while (from > 0 && path.data[from - 1] != '/')
+        from--;
+    cairn_buf_add_str(out, "File: ");
+    cairn_escape_terminal(out, (struct cairn_span){path.data + from, path.size_bytes - from});
+    cairn_buf_u8(out, '\n');
+}
+
 void cairn_pprof_profile(struct cairn_pprof_report *report, struct cairn_buf *out)
 {
     const struct cairn_pprof *pprof = report->pprof;
     const char *unit;
     double total_ns;
 
+    if (pprof->binary != 0)
+        add_binary(cairn_intern_get(&pprof->texts, pprof->binary), out);
     cairn_buf_printf(out, "Type: %s%s\n", report->look->graph.mean ? "mean_" : "",
                      pprof->kind.type);
     if (pprof->time_ns != 0)
