@@ -94,7 +94,7 @@ size_t cairn_pprof_kinds(const struct cairn_model *model, struct cairn_pprof_kin
     own = ret_kinds[CAIRN_PPROF_WALL];
     if (values.size_bytes == 0 || !read_values(values, &own))
         return CAIRN_PPROF_COLUMNS;
-    own.foreign = true;
+    own.foreign = ret_kinds[CAIRN_PPROF_SAMPLES].foreign = true;
     ret_kinds[CAIRN_PPROF_WALL] = own;
     return CAIRN_PPROF_WALL + 1;
 }
@@ -170,7 +170,6 @@ struct adding {
     const struct cairn_pprof_kind *kind;
     enum cairn_pprof_role role;
     double scale;
-    bool guest;
     const struct cairn_node *nodes;
     const struct cairn_frame *frames;
     const struct cairn_function *functions;
@@ -209,7 +208,7 @@ static int make_labels(struct adding *a, uint32_t index, struct cairn_pprof_labe
                                           .pid = processes[threads[index].process].pid,
                                           .base = a->role == CAIRN_PPROF_MINUS_BASE};
     CAIRN_TRY(add_text(a->pprof, threads[index].name, &labels->thread));
-    if (threads[index].name.size_bytes == 0 && !a->guest)
+    if (threads[index].name.size_bytes == 0 && !a->kind->foreign)
         CAIRN_TRY(add_word(a->pprof, "[no name]", &labels->thread));
     return add_text(a->pprof, processes[threads[index].process].name, &labels->process);
 }
@@ -264,7 +263,7 @@ static int add_cell(struct adding *a, const struct cairn_cell *cell,
     CAIRN_TRY(make_path(a, cell->node));
     for (size_t i = 0; i < count; i++) {
         labels->state = 0;
-        if (!a->guest || (parts[i].state != CAIRN_STATE_UNKNOWN && !a->kind->foreign))
+        if (!a->kind->foreign)
             CAIRN_TRY(add_word(a->pprof, cairn_state_name(parts[i].state), &labels->state));
         CAIRN_TRY(add_sample(a, labels, &parts[i]));
     }
@@ -272,12 +271,13 @@ static int add_cell(struct adding *a, const struct cairn_cell *cell,
 }
 
 /* Of several the sum, as far as they are known; and the earliest start. */
-static void add_times(struct cairn_pprof *pprof, const struct cairn_tally *tally, bool guest)
+static void add_times(struct cairn_pprof *pprof, const struct cairn_tally *tally)
 {
     uint64_t duration_ns = tally->last_ns - tally->first_ns;
     uint64_t time_ns = cairn_model_real_ns(tally->model, tally->first_ns);
 
-    if (guest) { /* such times are those of its threads, one behind the other */
+    if (cairn_model_env(tally->model, "import.format").size_bytes >
+        0) { /* such times are those of its threads, one behind the other */
         duration_ns = cairn_facts_number(tally->model, "run.wall_ns");
         time_ns = cairn_facts_number(tally->model, "import.start_real_ns");
     }
@@ -311,11 +311,10 @@ int cairn_pprof_add(struct cairn_pprof *pprof, const struct cairn_tally *tally,
 
     cairn_model_nodes(tally->model, &a.nodes);
     cairn_model_functions(tally->model, &a.functions);
-    a.guest = cairn_model_env(tally->model, "import.format").size_bytes > 0;
     a.frame_of = cairn_calloc(frame_count + 1, sizeof(*a.frame_of));
     code = a.frame_of ? add_cells(&a) : -CAIRN_ENOMEM;
     if (code == 0)
-        add_times(pprof, tally, a.guest);
+        add_times(pprof, tally);
     if (code == 0 && pprof->binary == 0)
         code = add_text(pprof, cairn_model_env(tally->model, "import.binary"), &pprof->binary);
     free(a.frame_of);
