@@ -8,19 +8,12 @@
 #include "cursor.h"
 #include "formats.h"
 #include "jsonin.h"
+#include "protobuf.h"
 
 #define PROFILE_MAX_BYTES ((size_t)96 << 20)
 #define ITEMS_MAX ((size_t)1 << 22)
 #define TYPES_MAX 64
 #define US_NS 1000u
-
-enum wire { VARINT = 0, FIXED64 = 1, BYTES = 2, FIXED32 = 5 };
-
-struct field {
-    uint64_t number, value;
-    struct cairn_span bytes; /* of BYTES */
-    bool is_bytes;
-};
 
 struct value_type {
     int64_t type, unit; /* texts */
@@ -52,52 +45,16 @@ struct pprof {
     uint64_t owed_samples; /* to be spared by those that have more than one */
 };
 
-static int next_field(struct cairn_cursor *cur, struct field *field)
-{
-    uint64_t key;
-    uint32_t half;
-
-    CAIRN_TRY(cairn_cursor_uvarint(cur, &key));
-    *field = (struct field){.number = key >> 3};
-    switch (key & 7) {
-    case VARINT:
-        return cairn_cursor_uvarint(cur, &field->value);
-    case FIXED64:
-        return cairn_cursor_u64(cur, &field->value);
-    case FIXED32:
-        CAIRN_TRY(cairn_cursor_u32(cur, &half));
-        field->value = half;
-        return 0;
-    case BYTES:
-        field->is_bytes = true;
-        CAIRN_TRY(cairn_cursor_uvarint(cur, &field->value));
-        return cairn_cursor_take(cur, field->value, &field->bytes);
-    default:
-        return -CAIRN_EDAMAGED;
-    }
-}
-
-/* 1 while there is a field, 0 behind the last. */
-static int each_field(struct cairn_cursor *cur, struct field *field)
-{
-    int code;
-
-    if (cairn_cursor_left_bytes(cur) == 0)
-        return 0;
-    code = next_field(cur, field);
-    return code < 0 ? -CAIRN_EDAMAGED : 1;
-}
-
 /* The id of a message: field 1. */
 static int read_id(struct cairn_span message, uint64_t *ret_id)
 {
     struct cairn_cursor cur;
-    struct field field;
+    struct cairn_protobuf_field field;
     int more;
 
     *ret_id = 0;
     cairn_cursor_init(&cur, message);
-    while ((more = each_field(&cur, &field)) > 0)
+    while ((more = cairn_protobuf_next(&cur, &field)) > 0)
         if (field.number == 1)
             *ret_id = field.value;
     return more;
@@ -106,12 +63,12 @@ static int read_id(struct cairn_span message, uint64_t *ret_id)
 static int read_type(struct cairn_span message, struct value_type *type)
 {
     struct cairn_cursor cur;
-    struct field field;
+    struct cairn_protobuf_field field;
     int more;
 
     *type = (struct value_type){0, 0};
     cairn_cursor_init(&cur, message);
-    while ((more = each_field(&cur, &field)) > 0) {
+    while ((more = cairn_protobuf_next(&cur, &field)) > 0) {
         if (field.number == 1)
             type->type = (int64_t)field.value;
         else if (field.number == 2)
@@ -120,7 +77,7 @@ static int read_type(struct cairn_span message, struct value_type *type)
     return more;
 }
 
-static int keep_message(struct pprof *p, const struct field *field)
+static int keep_message(struct pprof *p, const struct cairn_protobuf_field *field)
 {
     uint64_t id, index;
 
@@ -143,7 +100,7 @@ static int keep_message(struct pprof *p, const struct field *field)
     return cairn_map_put(&p->mapping_of, id, 0, index);
 }
 
-static int keep_field(struct pprof *p, const struct field *field)
+static int keep_field(struct pprof *p, const struct cairn_protobuf_field *field)
 {
     if (field->is_bytes) {
         switch (field->number) {
@@ -262,11 +219,11 @@ static struct cairn_span message_of(const struct cairn_map *map, const struct ca
 static int read_function(struct pprof *p, uint64_t id, struct cairn_guest_frame *frame)
 {
     struct cairn_cursor cur;
-    struct field field;
+    struct cairn_protobuf_field field;
     int more;
 
     cairn_cursor_init(&cur, message_of(&p->function_of, p->functions.items, id));
-    while ((more = each_field(&cur, &field)) > 0) {
+    while ((more = cairn_protobuf_next(&cur, &field)) > 0) {
         if (field.number == 2)
             frame->name = text_of(p, (int64_t)field.value);
         else if (field.number == 3 && frame->name.size_bytes == 0)
@@ -291,11 +248,11 @@ static int keep_line(struct pprof *p, struct cairn_span message)
 {
     struct cairn_guest_frame frame = {.line = 0};
     struct cairn_cursor cur;
-    struct field field;
+    struct cairn_protobuf_field field;
     int more;
 
     cairn_cursor_init(&cur, message);
-    while ((more = each_field(&cur, &field)) > 0) {
+    while ((more = cairn_protobuf_next(&cur, &field)) > 0) {
         if (field.number == 1)
             CAIRN_TRY(read_function(p, field.value, &frame));
         else if (field.number == 2 && field.value <= INT32_MAX)
@@ -310,12 +267,12 @@ static int mapping_file(const struct pprof *p, struct cairn_span message,
                         struct cairn_span *ret_file)
 {
     struct cairn_cursor cur;
-    struct field field;
+    struct cairn_protobuf_field field;
     int more;
 
     *ret_file = (struct cairn_span){NULL, 0};
     cairn_cursor_init(&cur, message);
-    while ((more = each_field(&cur, &field)) > 0)
+    while ((more = cairn_protobuf_next(&cur, &field)) > 0)
         if (field.number == 5)
             *ret_file = text_of(p, (int64_t)field.value);
     return more;
@@ -338,12 +295,12 @@ static int make_location(struct pprof *p, struct location *location)
 {
     uint64_t mapping = 0, address = 0;
     struct cairn_cursor cur;
-    struct field field;
+    struct cairn_protobuf_field field;
     int more;
 
     location->first_frame = (uint32_t)p->frames.count;
     cairn_cursor_init(&cur, location->message);
-    while ((more = each_field(&cur, &field)) > 0) {
+    while ((more = cairn_protobuf_next(&cur, &field)) > 0) {
         if (field.number == 2)
             mapping = field.value;
         else if (field.number == 3)
@@ -402,7 +359,8 @@ static int add_value(struct sample *sample, uint64_t value)
 }
 
 /* One number, or many that are packed. */
-static int add_numbers(struct pprof *p, struct sample *sample, const struct field *field)
+static int add_numbers(struct pprof *p, struct sample *sample,
+                       const struct cairn_protobuf_field *field)
 {
     struct cairn_cursor cur;
     uint64_t number;
@@ -430,12 +388,12 @@ static int add_label(struct pprof *p, struct sample *sample, struct cairn_span m
 {
     struct cairn_span key = {NULL, 0}, text = {NULL, 0};
     struct cairn_cursor cur;
-    struct field field;
+    struct cairn_protobuf_field field;
     uint64_t number = 0;
     int more;
 
     cairn_cursor_init(&cur, message);
-    while ((more = each_field(&cur, &field)) > 0) {
+    while ((more = cairn_protobuf_next(&cur, &field)) > 0) {
         if (field.number == 1)
             key = text_of(p, (int64_t)field.value);
         else if (field.number == 2)
@@ -505,13 +463,13 @@ static int give(struct pprof *p, const struct sample *sample)
 static int read_sample(struct pprof *p, struct cairn_span message, struct sample *sample)
 {
     struct cairn_cursor cur;
-    struct field field;
+    struct cairn_protobuf_field field;
     int more;
 
     *sample = (struct sample){.state = CAIRN_SAMPLE_UNKNOWN};
     p->path.count = 0;
     cairn_cursor_init(&cur, message);
-    while ((more = each_field(&cur, &field)) > 0) {
+    while ((more = cairn_protobuf_next(&cur, &field)) > 0) {
         if (field.number == 1 || field.number == 2)
             CAIRN_TRY(add_numbers(p, sample, &field));
         else if (field.number == 3 && field.is_bytes)
@@ -531,13 +489,13 @@ static int each_sample(struct pprof *p, struct cairn_span bytes,
                        int (*act)(struct pprof *p, const struct sample *sample))
 {
     struct cairn_cursor cur;
-    struct field field;
+    struct cairn_protobuf_field field;
     struct sample sample;
     int more;
 
     p->other_labels = 0;
     cairn_cursor_init(&cur, bytes);
-    while ((more = each_field(&cur, &field)) > 0) {
+    while ((more = cairn_protobuf_next(&cur, &field)) > 0) {
         if (field.number != 2)
             continue;
         CAIRN_TRY(read_sample(p, field.bytes, &sample));
@@ -549,11 +507,11 @@ static int each_sample(struct pprof *p, struct cairn_span bytes,
 static int read_profile(struct pprof *p, struct cairn_span bytes)
 {
     struct cairn_cursor cur;
-    struct field field;
+    struct cairn_protobuf_field field;
     int more;
 
     cairn_cursor_init(&cur, bytes);
-    while ((more = each_field(&cur, &field)) > 0)
+    while ((more = cairn_protobuf_next(&cur, &field)) > 0)
         CAIRN_TRY(keep_field(p, &field));
     CAIRN_TRY(more);
     if (p->type_count == 0 || p->strings.count == 0 || p->strings.items[0].size_bytes > 0)
