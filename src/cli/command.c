@@ -234,6 +234,34 @@ const struct cairn_command cairn_commands[] = {
          "Several files are added up.",
      .example = "cairn export -f pstats -o out.prof\n"
                 "cairn gprof2dot -f pstats -n 1 -e 0.5 out.prof"},
+    {.name = "pprof",
+     .bit = CAIRN_FOR_PPROF,
+     .run = cairn_cmd_pprof,
+     .tool = true,
+     .synopsis = "[--quit-after TIME] FORMAT [FLAGS] [BINARY] [FILE ...]",
+     .brief = "reports of a profile as google/pprof prints them",
+     .max_words = SIZE_MAX,
+     .detail =
+         "Takes the words that pprof takes, with one dash or two, -flag=value or -flag value, and "
+         "prints what it prints: of recordings of Cairn, of pprof's files, and whatever else "
+         "Cairn imports. Without FILE it is the newest recording of the current folder; several "
+         "are added up; a BINARY in front of them is passed over.\n"
+         "FORMAT is one of -top (or -text), -tree, -peek=REGEX, -list=REGEX, -traces, -dot, -svg, "
+         "-png, -gif, -pdf, -ps, which graphviz draws, or -http=HOST:PORT, which serves the page "
+         "of `cairn view`; -no_browser opens none.\n"
+         "What is shown: -sample_index=NAME or NUMBER (samples wall cpu runq blocked, also as "
+         "-cpu and so on), -mean, -unit=UNIT, -divide_by=F; by -functions, -filefunctions, -files "
+         "or -lines; in the order of -flat or -cum; -nodecount=N, -nodefraction=F, "
+         "-edgefraction=F, -trim=false, -drop_negative, -compact_labels.\n"
+         "Of which samples: -focus=REGEX, -ignore, -hide, -show, -show_from, -prune_from, of "
+         "labels -tagfocus, -tagignore, -tagshow, -taghide; -relative_percentages makes shares "
+         "those of what is left. -base=FILE takes one away, -diff_base=FILE shows shares of it, "
+         "-normalize scales to it. -output=FILE writes there; -source_path and -trim_path tell "
+         "-list where sources are.",
+     .example = "cairn export -f pprof -o out.pb.gz\n"
+                "cairn pprof -top -nodecount=10 out.pb.gz\n"
+                "cairn pprof -peek=main -lines out.pb.gz\n"
+                "cairn pprof --quit-after 1s -http=localhost: -no_browser out.pb.gz"},
     {.name = "snakeviz",
      .bit = CAIRN_FOR_SNAKEVIZ,
      .run = cairn_cmd_snakeviz,

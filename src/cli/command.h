@@ -59,6 +59,7 @@ int cairn_cmd_import(struct cairn_call *call);
 int cairn_cmd_merge(struct cairn_call *call);
 int cairn_cmd_pstats(struct cairn_call *call);
 int cairn_cmd_gprof2dot(struct cairn_call *call);
+int cairn_cmd_pprof(struct cairn_call *call);
 int cairn_cmd_snakeviz(struct cairn_call *call);
 int cairn_cmd_cprofilev(struct cairn_call *call);
 int cairn_cmd_help(struct cairn_call *call);

@@ -63,6 +63,7 @@ enum { /* bits of cairn_option.commands */
        CAIRN_FOR_GPROF2DOT = 16777216,
        CAIRN_FOR_SNAKEVIZ = 33554432,
        CAIRN_FOR_CPROFILEV = 67108864,
+       CAIRN_FOR_PPROF = 134217728,
        CAIRN_FOR_TOOL = /* the package's, with a grammar of its own */
        CAIRN_FOR_CPROFILE | CAIRN_FOR_KERNPROF | CAIRN_FOR_LINE_PROFILER | CAIRN_FOR_IMPORTS,
 };

@@ -20,7 +20,7 @@
 #define FOR_ALL                                                                                    \
     (FOR_RECORD | FOR_READ | CAIRN_FOR_DUMP | CAIRN_FOR_HELP | CAIRN_FOR_COMPLETIONS |             \
      CAIRN_FOR_MAN | CAIRN_FOR_DOCTOR | CAIRN_FOR_MERGE | CAIRN_FOR_TOOL | CAIRN_FOR_IMPORT |      \
-     CAIRN_FOR_GPROF2DOT | CAIRN_FOR_SNAKEVIZ | CAIRN_FOR_CPROFILEV)
+     CAIRN_FOR_GPROF2DOT | CAIRN_FOR_SNAKEVIZ | CAIRN_FOR_CPROFILEV | CAIRN_FOR_PPROF)
 #define FROM_BOTH (CAIRN_FROM_ENV | CAIRN_FROM_PROJECT)
 #define FIELD(name) offsetof(struct cairn_settings, name)
 
@@ -761,7 +761,7 @@ const struct cairn_option cairn_options[] = {
      .kind = CAIRN_VALUE_TIME,
      .group = CAIRN_GROUP_SHOW,
      .sources = CAIRN_FROM_ENV,
-     .commands = CAIRN_FOR_VIEW | CAIRN_FOR_SNAKEVIZ | CAIRN_FOR_CPROFILEV,
+     .commands = CAIRN_FOR_VIEW | CAIRN_FOR_SNAKEVIZ | CAIRN_FOR_CPROFILEV | CAIRN_FOR_PPROF,
      .value = "TIME",
      .fallback = "1h",
      .min = NS_PER_MS,

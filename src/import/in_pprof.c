@@ -8,19 +8,12 @@
 #include "cursor.h"
 #include "formats.h"
 #include "jsonin.h"
+#include "protobuf.h"
 
 #define PROFILE_MAX_BYTES ((size_t)96 << 20)
 #define ITEMS_MAX ((size_t)1 << 22)
 #define TYPES_MAX 64
 #define US_NS 1000u
-
-enum wire { VARINT = 0, FIXED64 = 1, BYTES = 2, FIXED32 = 5 };
-
-struct field {
-    uint64_t number, value;
-    struct cairn_span bytes; /* of BYTES */
-    bool is_bytes;
-};
 
 struct value_type {
     int64_t type, unit; /* texts */
@@ -44,7 +37,7 @@ struct pprof {
     struct cairn_map function_of, mapping_of, location_of; /* id to index */
     struct value_type types[TYPES_MAX], period_type;
     size_t type_count;
-    int64_t default_type, period, duration_ns;
+    int64_t default_type, period, duration_ns, start_real_ns;
     size_t column[ROLES];  /* SIZE_MAX: there is none */
     uint64_t unit_ns;      /* of the column VALUE */
     bool in_time;          /* its unit is one of time */
@@ -52,52 +45,16 @@ struct pprof {
     uint64_t owed_samples; /* to be spared by those that have more than one */
 };
 
-static int next_field(struct cairn_cursor *cur, struct field *field)
-{
-    uint64_t key;
-    uint32_t half;
-
-    CAIRN_TRY(cairn_cursor_uvarint(cur, &key));
-    *field = (struct field){.number = key >> 3};
-    switch (key & 7) {
-    case VARINT:
-        return cairn_cursor_uvarint(cur, &field->value);
-    case FIXED64:
-        return cairn_cursor_u64(cur, &field->value);
-    case FIXED32:
-        CAIRN_TRY(cairn_cursor_u32(cur, &half));
-        field->value = half;
-        return 0;
-    case BYTES:
-        field->is_bytes = true;
-        CAIRN_TRY(cairn_cursor_uvarint(cur, &field->value));
-        return cairn_cursor_take(cur, field->value, &field->bytes);
-    default:
-        return -CAIRN_EDAMAGED;
-    }
-}
-
-/* 1 while there is a field, 0 behind the last. */
-static int each_field(struct cairn_cursor *cur, struct field *field)
-{
-    int code;
-
-    if (cairn_cursor_left_bytes(cur) == 0)
-        return 0;
-    code = next_field(cur, field);
-    return code < 0 ? -CAIRN_EDAMAGED : 1;
-}
-
 /* The id of a message: field 1. */
 static int read_id(struct cairn_span message, uint64_t *ret_id)
 {
     struct cairn_cursor cur;
-    struct field field;
+    struct cairn_protobuf_field field;
     int more;
 
     *ret_id = 0;
     cairn_cursor_init(&cur, message);
-    while ((more = each_field(&cur, &field)) > 0)
+    while ((more = cairn_protobuf_next(&cur, &field)) > 0)
         if (field.number == 1)
             *ret_id = field.value;
     return more;
@@ -106,12 +63,12 @@ static int read_id(struct cairn_span message, uint64_t *ret_id)
 static int read_type(struct cairn_span message, struct value_type *type)
 {
     struct cairn_cursor cur;
-    struct field field;
+    struct cairn_protobuf_field field;
     int more;
 
     *type = (struct value_type){0, 0};
     cairn_cursor_init(&cur, message);
-    while ((more = each_field(&cur, &field)) > 0) {
+    while ((more = cairn_protobuf_next(&cur, &field)) > 0) {
         if (field.number == 1)
             type->type = (int64_t)field.value;
         else if (field.number == 2)
@@ -120,7 +77,7 @@ static int read_type(struct cairn_span message, struct value_type *type)
     return more;
 }
 
-static int keep_message(struct pprof *p, const struct field *field)
+static int keep_message(struct pprof *p, const struct cairn_protobuf_field *field)
 {
     uint64_t id, index;
 
@@ -143,7 +100,7 @@ static int keep_message(struct pprof *p, const struct field *field)
     return cairn_map_put(&p->mapping_of, id, 0, index);
 }
 
-static int keep_field(struct pprof *p, const struct field *field)
+static int keep_field(struct pprof *p, const struct cairn_protobuf_field *field)
 {
     if (field->is_bytes) {
         switch (field->number) {
@@ -165,7 +122,9 @@ static int keep_field(struct pprof *p, const struct field *field)
             return 0;
         }
     }
-    if (field->number == 10)
+    if (field->number == 9)
+        p->start_real_ns = (int64_t)field->value;
+    else if (field->number == 10)
         p->duration_ns = (int64_t)field->value;
     else if (field->number == 12)
         p->period = (int64_t)field->value;
@@ -260,11 +219,11 @@ static struct cairn_span message_of(const struct cairn_map *map, const struct ca
 static int read_function(struct pprof *p, uint64_t id, struct cairn_guest_frame *frame)
 {
     struct cairn_cursor cur;
-    struct field field;
+    struct cairn_protobuf_field field;
     int more;
 
     cairn_cursor_init(&cur, message_of(&p->function_of, p->functions.items, id));
-    while ((more = each_field(&cur, &field)) > 0) {
+    while ((more = cairn_protobuf_next(&cur, &field)) > 0) {
         if (field.number == 2)
             frame->name = text_of(p, (int64_t)field.value);
         else if (field.number == 3 && frame->name.size_bytes == 0)
@@ -289,11 +248,11 @@ static int keep_line(struct pprof *p, struct cairn_span message)
 {
     struct cairn_guest_frame frame = {.line = 0};
     struct cairn_cursor cur;
-    struct field field;
+    struct cairn_protobuf_field field;
     int more;
 
     cairn_cursor_init(&cur, message);
-    while ((more = each_field(&cur, &field)) > 0) {
+    while ((more = cairn_protobuf_next(&cur, &field)) > 0) {
         if (field.number == 1)
             CAIRN_TRY(read_function(p, field.value, &frame));
         else if (field.number == 2 && field.value <= INT32_MAX)
@@ -303,20 +262,29 @@ static int keep_line(struct pprof *p, struct cairn_span message)
     return keep_frame(p, &frame);
 }
 
+/* The file of a mapping; empty: it is not told. */
+static int mapping_file(const struct pprof *p, struct cairn_span message,
+                        struct cairn_span *ret_file)
+{
+    struct cairn_cursor cur;
+    struct cairn_protobuf_field field;
+    int more;
+
+    *ret_file = (struct cairn_span){NULL, 0};
+    cairn_cursor_init(&cur, message);
+    while ((more = cairn_protobuf_next(&cur, &field)) > 0)
+        if (field.number == 5)
+            *ret_file = text_of(p, (int64_t)field.value);
+    return more;
+}
+
 /* An address that nobody has put a name to. */
 static int keep_address(struct pprof *p, uint64_t mapping, uint64_t address)
 {
-    struct cairn_span file = {NULL, 0};
-    struct cairn_cursor cur;
-    struct field field;
+    struct cairn_span file;
     char name[32];
-    int more;
 
-    cairn_cursor_init(&cur, message_of(&p->mapping_of, p->mappings.items, mapping));
-    while ((more = each_field(&cur, &field)) > 0)
-        if (field.number == 5)
-            file = text_of(p, (int64_t)field.value);
-    CAIRN_TRY(more);
+    CAIRN_TRY(mapping_file(p, message_of(&p->mapping_of, p->mappings.items, mapping), &file));
     snprintf(name, sizeof(name), "0x%" PRIx64, address);
     return keep_frame(p, &(struct cairn_guest_frame){.name = {(const uint8_t *)name, strlen(name)},
                                                      .file = file});
@@ -327,12 +295,12 @@ static int make_location(struct pprof *p, struct location *location)
 {
     uint64_t mapping = 0, address = 0;
     struct cairn_cursor cur;
-    struct field field;
+    struct cairn_protobuf_field field;
     int more;
 
     location->first_frame = (uint32_t)p->frames.count;
     cairn_cursor_init(&cur, location->message);
-    while ((more = each_field(&cur, &field)) > 0) {
+    while ((more = cairn_protobuf_next(&cur, &field)) > 0) {
         if (field.number == 2)
             mapping = field.value;
         else if (field.number == 3)
@@ -391,7 +359,8 @@ static int add_value(struct sample *sample, uint64_t value)
 }
 
 /* One number, or many that are packed. */
-static int add_numbers(struct pprof *p, struct sample *sample, const struct field *field)
+static int add_numbers(struct pprof *p, struct sample *sample,
+                       const struct cairn_protobuf_field *field)
 {
     struct cairn_cursor cur;
     uint64_t number;
@@ -419,12 +388,12 @@ static int add_label(struct pprof *p, struct sample *sample, struct cairn_span m
 {
     struct cairn_span key = {NULL, 0}, text = {NULL, 0};
     struct cairn_cursor cur;
-    struct field field;
+    struct cairn_protobuf_field field;
     uint64_t number = 0;
     int more;
 
     cairn_cursor_init(&cur, message);
-    while ((more = each_field(&cur, &field)) > 0) {
+    while ((more = cairn_protobuf_next(&cur, &field)) > 0) {
         if (field.number == 1)
             key = text_of(p, (int64_t)field.value);
         else if (field.number == 2)
@@ -494,13 +463,13 @@ static int give(struct pprof *p, const struct sample *sample)
 static int read_sample(struct pprof *p, struct cairn_span message, struct sample *sample)
 {
     struct cairn_cursor cur;
-    struct field field;
+    struct cairn_protobuf_field field;
     int more;
 
     *sample = (struct sample){.state = CAIRN_SAMPLE_UNKNOWN};
     p->path.count = 0;
     cairn_cursor_init(&cur, message);
-    while ((more = each_field(&cur, &field)) > 0) {
+    while ((more = cairn_protobuf_next(&cur, &field)) > 0) {
         if (field.number == 1 || field.number == 2)
             CAIRN_TRY(add_numbers(p, sample, &field));
         else if (field.number == 3 && field.is_bytes)
@@ -520,13 +489,13 @@ static int each_sample(struct pprof *p, struct cairn_span bytes,
                        int (*act)(struct pprof *p, const struct sample *sample))
 {
     struct cairn_cursor cur;
-    struct field field;
+    struct cairn_protobuf_field field;
     struct sample sample;
     int more;
 
     p->other_labels = 0;
     cairn_cursor_init(&cur, bytes);
-    while ((more = each_field(&cur, &field)) > 0) {
+    while ((more = cairn_protobuf_next(&cur, &field)) > 0) {
         if (field.number != 2)
             continue;
         CAIRN_TRY(read_sample(p, field.bytes, &sample));
@@ -538,11 +507,11 @@ static int each_sample(struct pprof *p, struct cairn_span bytes,
 static int read_profile(struct pprof *p, struct cairn_span bytes)
 {
     struct cairn_cursor cur;
-    struct field field;
+    struct cairn_protobuf_field field;
     int more;
 
     cairn_cursor_init(&cur, bytes);
-    while ((more = each_field(&cur, &field)) > 0)
+    while ((more = cairn_protobuf_next(&cur, &field)) > 0)
         CAIRN_TRY(keep_field(p, &field));
     CAIRN_TRY(more);
     if (p->type_count == 0 || p->strings.count == 0 || p->strings.items[0].size_bytes > 0)
@@ -558,6 +527,15 @@ static int put_facts(struct pprof *p)
     struct cairn_span type = text_of(p, p->types[p->column[VALUE]].type);
     struct cairn_span unit = text_of(p, p->types[p->column[VALUE]].unit);
 
+    struct cairn_span binary = {NULL, 0};
+
+    if (p->mappings.count > 0) /* the first is the program itself */
+        CAIRN_TRY(mapping_file(p, p->mappings.items[0], &binary));
+    if (binary.size_bytes > 0)
+        CAIRN_TRY(cairn_guest_fact(p->guest, "import.binary", "%.*s",
+                                   (int)(binary.size_bytes & 0xfff), (const char *)binary.data));
+    if (p->start_real_ns > 0)
+        CAIRN_TRY(cairn_guest_fact(p->guest, "import.start_real_ns", "%" PRId64, p->start_real_ns));
     CAIRN_TRY(cairn_guest_fact(p->guest, "import.times", "none"));
     if (p->duration_ns > 0)
         CAIRN_TRY(cairn_guest_fact(p->guest, "run.wall_ns", "%" PRId64, p->duration_ns));

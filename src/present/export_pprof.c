@@ -10,11 +10,11 @@
 #include "gzip_out.h"
 #include "intern.h"
 #include "pprof.pb-c.h"
+#include "pprof_split.h"
 
 #define STRINGS_MAX_BYTES ((size_t)4 << 30)
 #define MESSAGE_MAX_BYTES ((size_t)1 << 30)
 #define DEPTH_MAX ((size_t)1 << 28)
-#define VALUE_COUNT 5 /* samples, wall, cpu, runq, blocked */
 #define LABEL_COUNT 5 /* thread, process, state, tid, pid */
 
 struct pprof {
@@ -71,14 +71,15 @@ static int text_of(struct pprof *p, const char *str, int64_t *ret_index)
 
 static int put_types(struct pprof *p)
 {
-    static const char *const names[VALUE_COUNT] = {"samples", "wall", "cpu", "runq", "blocked"};
+    static const char *const names[CAIRN_PPROF_VALUES] = {"samples", "wall", "cpu", "runq",
+                                                          "blocked"};
     const char *chosen = cairn_metric_name(p->tally->filter.metric);
     Pprof__Profile profile = PPROF__PROFILE__INIT;
     Pprof__ValueType type = PPROF__VALUE_TYPE__INIT, *types = &type;
 
     profile.n_sample_type = 1;
     profile.sample_type = &types;
-    for (size_t i = 0; i < VALUE_COUNT; i++) {
+    for (size_t i = 0; i < CAIRN_PPROF_VALUES; i++) {
         CAIRN_TRY(text_of(p, names[i], &type.type));
         CAIRN_TRY(text_of(p, i == 0 ? "count" : "nanoseconds", &type.unit));
         CAIRN_TRY(put(p, &profile));
@@ -168,46 +169,26 @@ static int make_labels(struct pprof *p, uint32_t thread_index, Pprof__Label *lab
     return 0;
 }
 
-/* One sample for each state of the cell. Its ticks are shared out among them by time: what has
- * gone out before is subtracted, so that their sum is the cell's. */
+/* One sample for each state of the cell. */
 static int put_states(struct pprof *p, const struct cairn_cell *cell, Pprof__Label *labels)
 {
     Pprof__Label *label_list[LABEL_COUNT] = {&labels[0], &labels[1], &labels[2], &labels[3],
                                              &labels[4]};
     Pprof__Sample sample = PPROF__SAMPLE__INIT, *samples = &sample;
     Pprof__Profile profile = PPROF__PROFILE__INIT;
-    uint64_t sum_ns = 0, seen_ns = 0, seen_ticks = 0;
+    struct cairn_pprof_part parts[CAIRN_STATE_COUNT];
+    size_t count = cairn_pprof_split(cell, p->tally->counted, parts);
 
-    for (int state = 0; state < CAIRN_STATE_COUNT; state++)
-        sum_ns += cell->state_ns[state];
     sample.n_location_id = p->path.count;
     sample.location_id = p->path.items;
-    sample.n_value = VALUE_COUNT;
+    sample.n_value = CAIRN_PPROF_VALUES;
     sample.n_label = LABEL_COUNT;
     sample.label = label_list;
     profile.n_sample = 1;
     profile.sample = &samples;
-    for (int state = 0; state < CAIRN_STATE_COUNT; state++) {
-        uint64_t ns = cell->state_ns[state], until;
-        int64_t values[VALUE_COUNT] = {0, (int64_t)ns, 0, 0, 0};
-
-        if (ns == 0 && !(sum_ns == 0 && state == CAIRN_STATE_UNKNOWN))
-            continue;
-        seen_ns += ns;
-        until = seen_ns == sum_ns
-                    ? cell->weight.ticks
-                    : (uint64_t)((unsigned __int128)cell->weight.ticks * seen_ns / sum_ns);
-        if (p->tally->counted)
-            values[0] = (int64_t)(until - seen_ticks);
-        seen_ticks = until;
-        if (state == CAIRN_STATE_RUNNING)
-            values[2] = (int64_t)ns;
-        else if (state == CAIRN_STATE_RUNNABLE)
-            values[3] = (int64_t)ns;
-        else if (state == CAIRN_STATE_BLOCKED)
-            values[4] = (int64_t)ns;
-        sample.value = values;
-        CAIRN_TRY(text_of(p, cairn_state_name((enum cairn_state)state), &labels[2].str));
+    for (size_t i = 0; i < count; i++) {
+        sample.value = parts[i].values;
+        CAIRN_TRY(text_of(p, cairn_state_name(parts[i].state), &labels[2].str));
         CAIRN_TRY(put(p, &profile));
     }
     return 0;

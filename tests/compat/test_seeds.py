@@ -11,7 +11,7 @@ from harness import ROOT, execute
 
 # The real tool, and what of its text is masked because it differs from run to run: (regex, text).
 REAL = {"pstats": ["-m", "pstats"], "gprof2dot": ["GPROF2DOT"]}
-MASKS = {"pstats": [], "gprof2dot": []}
+MASKS = {"pstats": [], "gprof2dot": [], "pprof": []}
 ELSEWHERE = {"cprofile"}  # run with every CPython: test_cprofile.py
 PROFILES = {"profile.out": "reader.py", "nn.prof": "puzzle.py"}
 
@@ -34,6 +34,7 @@ def place(python, tmp_path_factory):
         f'{tool}) exec "{python.executable}" {" ".join(words)} "$@" ;;\n'
         for tool, words in REAL.items()
     )
+    cases += 'pprof) exec go tool pprof "$@" ;;\n'
     found = importlib.util.find_spec("gprof2dot")  # of the tests' Python; it runs on any
     cases = cases.replace("GPROF2DOT", f'"{found.origin}"' if found else "gprof2dot is not there")
     script = folder / "real" / "cairn"
@@ -42,6 +43,8 @@ def place(python, tmp_path_factory):
     for out, program in PROFILES.items():
         command = [python.executable, "-m", "cProfile", "-o", out, ROOT / "examples" / program]
         execute(command, cwd=folder).expect()
+        words = ["export", "-f", "pprof", "-o", Path(out).with_suffix(".pb.gz"), out]
+        harness.Cairn(folder)(*words).expect()
     return folder
 
 
@@ -57,6 +60,8 @@ def said(place, tool, line, binaries):
 
 @pytest.mark.parametrize("tool, line", seeds())
 def test_a_line_of_notes_prints_the_same(place, tool, line):
+    if tool == "pprof" and not shutil.which("go"):
+        pytest.skip("Go, which has pprof, is not installed")
     wanted = said(place, tool, line, "real")
     assert wanted
     assert said(place, tool, line, "bin") == wanted

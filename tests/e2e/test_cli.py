@@ -12,7 +12,7 @@ import harness
 from harness import execute
 
 COMMANDS = ["run", "trace", "lines", "count", "dis", "attach", "dump", "report", "html", "view", "query", "export", "diff",
-            "import", "merge", "pstats", "gprof2dot", "snakeviz", "cprofilev", "doctor",
+            "import", "merge", "pstats", "gprof2dot", "pprof", "snakeviz", "cprofilev", "doctor",
             "help", "completions", "man"]
 
 

@@ -159,7 +159,7 @@ def test_examples_of_the_manual_run(place):
     place.run("cairn run --report none -o before.cairn examples/gil.py; cp before.cairn after.cairn")
     ran = 0
     commands = ["run", "attach", "dump", "report", "html", "view", "query", "export", "diff", "merge", "pstats"]
-    commands += ["gprof2dot", "snakeviz", "cprofilev", "doctor", "help", "completions", "man"]
+    commands += ["gprof2dot", "pprof", "snakeviz", "cprofilev", "doctor", "help", "completions", "man"]
     for command in commands:
         place.run("rm -f out.prof")
         text = place.run(f"cairn help {command}").text
