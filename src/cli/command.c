@@ -308,8 +308,8 @@ const struct cairn_command cairn_commands[] = {
      .min_words = 1,
      .max_words = 1,
      .detail = "What FILE is, is told by its content: collapsed stacks, pprof, speedscope, what "
-               "cProfile and line_profiler write, callgrind, gperftools' CPU profiles, V8's "
-               ".cpuprofile, trace "
+               "cProfile and line_profiler write, callgrind, gprof's text, gperftools' CPU "
+               "profiles, V8's .cpuprofile, trace "
                "events as VizTracer, "
                "PyTorch and Chrome write them, profiles of Firefox, Austin's MOJO; each may be "
                "gzip. Reading "

@@ -18,6 +18,7 @@ int cairn_in_gecko(struct cairn_feed *feed, struct cairn_guest *guest, struct ca
 int cairn_in_lprof(struct cairn_feed *feed, struct cairn_guest *guest, struct cairn_err *err);
 int cairn_in_mojo(struct cairn_feed *feed, struct cairn_guest *guest, struct cairn_err *err);
 int cairn_in_callgrind(struct cairn_feed *feed, struct cairn_guest *guest, struct cairn_err *err);
+int cairn_in_gprof(struct cairn_feed *feed, struct cairn_guest *guest, struct cairn_err *err);
 int cairn_in_gperftools(struct cairn_feed *feed, struct cairn_guest *guest, struct cairn_err *err);
 int cairn_in_chrome(struct cairn_feed *feed, struct cairn_guest *guest, struct cairn_err *err);
 int cairn_in_cpuprofile(struct cairn_feed *feed, struct cairn_guest *guest, struct cairn_err *err);

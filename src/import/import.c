@@ -222,6 +222,19 @@ static int is_callgrind(struct cairn_feed *feed)
     return 0;
 }
 
+/* What gprof prints above its tables, with explanations or without. */
+static int is_gprof(struct cairn_feed *feed)
+{
+    static const char *const heads[] = {"Each sample counts as ",
+                                        "granularity: each sample hit covers ", "index % time  "};
+    struct cairn_span head = head_of(feed);
+
+    for (size_t i = 0; head.size_bytes && i < sizeof(heads) / sizeof(heads[0]); i++)
+        if (memmem(head.data, head.size_bytes, heads[i], strlen(heads[i])))
+            return !is_json(feed);
+    return 0;
+}
+
 static int is_mojo(struct cairn_feed *feed)
 {
     struct cairn_span head = head_of(feed);
@@ -245,6 +258,7 @@ static const struct format formats[] = {
     {"prof", is_prof, cairn_in_prof},
     {"lprof", is_lprof, cairn_in_lprof},
     {"callgrind", is_callgrind, cairn_in_callgrind},
+    {"gprof", is_gprof, cairn_in_gprof},
     {"gperftools", is_gperftools, cairn_in_gperftools},
     {"mojo", is_mojo, cairn_in_mojo},
     {"cpuprofile", NULL, cairn_in_cpuprofile},

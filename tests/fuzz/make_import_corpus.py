@@ -254,5 +254,52 @@ def mojo():
     put("in_mojo", "outside", events(4).replace(b"\5" + n(9), b"\5" + n(8)))
 
 
-for write in (collapsed, pprof, speedscope, prof, callgrind, gperftools, cpuprofile, chrome, lprof, gecko, mojo):
+def gprof():
+    flat = """Flat profile:
+
+Each sample counts as 0.01 seconds.
+  %   cumulative   self              self     total
+ time   seconds   seconds    calls  ms/call  ms/call  name
+ 60.00      0.06     0.06       40     1.50     1.50  leaf(int, char const*)
+ 40.00      0.10     0.04                             main
+
+"""
+    graph = """\t\t     Call graph
+
+
+granularity: each sample hit covers 2 byte(s) for 10.00% of 0.10 seconds
+
+index % time    self  children    called     name
+                                                 <spontaneous>
+[1]    100.0    0.04    0.06                 main [1]
+                0.06    0.00      40/40          leaf(int, char const*) [2]
+                0.00    0.00       1/1           odd <cycle 1> [4]
+-----------------------------------------------
+                0.06    0.00      40/40          main [1]
+[2]     60.0    0.06    0.00      40         leaf(int, char const*) [2]
+-----------------------------------------------
+[3]      0.0    0.00    0.00       1+9       <cycle 1 as a whole> [3]
+                0.00    0.00       5+4           odd <cycle 1> [4]
+-----------------------------------------------
+                                   5             odd <cycle 1> [4]
+                0.00    0.00       1/1           main [1]
+[4]      0.0    0.00    0.00       5+4       odd <cycle 1> [4]
+                                   4             odd <cycle 1> [4]
+-----------------------------------------------
+
+Index by function name
+
+   [2] leaf(int, char const*) [1] main
+"""
+    put("in_gprof", "whole", flat + "\f\n" + graph)
+    put("in_gprof", "flat", flat)
+    put("in_gprof", "graph", graph)
+    put("in_gprof", "cut", graph[:700])
+    put("in_gprof", "hostile", flat.split(" 60.00")[0] + "".join(
+        f" 1.00 0.01 0.01 {name}\n" for name in HOSTILE if "\n" not in name))
+    put("in_gprof", "large", flat.split(" 60.00")[0] + " 1.00 0.01 99999999999999999999.00 a\n")
+
+
+for write in (collapsed, pprof, speedscope, prof, callgrind, gperftools, gprof, cpuprofile, chrome, lprof, gecko,
+              mojo):
     write()

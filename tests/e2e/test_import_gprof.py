@@ -1,0 +1,73 @@
+"""What GNU gprof printed, read like a recording."""
+import re
+
+import pytest
+
+from harness import DAMAGED, execute
+
+C_PROGRAM = """
+static int __attribute__((noinline)) leaf(int n)
+{ volatile int s = 0; for (int i = 0; i < n; i++) s += i; return s; }
+static int __attribute__((noinline)) near(int n) { return leaf(n) + 1; }
+static int __attribute__((noinline)) far(int n) { return leaf(3 * n) + near(n); }
+static int odd(int n);
+static int __attribute__((noinline)) even(int n) { leaf(2000); return n ? odd(n - 1) : 1; }
+static int __attribute__((noinline)) odd(int n) { leaf(1000); return n ? even(n - 1) : 0; }
+int main(void) { int s = 0; for (int i = 0; i < 300; i++) s += near(700000) + far(700000) + odd(1); return s & 1; }
+"""
+OWN = {"leaf", "near", "far", "odd", "even", "main"}
+
+
+@pytest.fixture(scope="module")
+def profiled(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("gprof")
+    (folder / "t.c").write_text(C_PROGRAM)
+    execute(["cc", "-pg", "-O1", "-fno-inline", "-o", "t", "t.c"], cwd=folder).expect()
+    ended = execute(["./t"], cwd=folder)
+    assert ended.status in (0, 1)
+
+    def printed(name, *options):
+        (folder / name).write_bytes(execute(["gprof", *options, "t", "gmon.out"], cwd=folder)
+                                    .expect().out)
+        return folder / name
+    return printed
+
+
+def flat_of(text):
+    """{name: own seconds} of the flat profile, as gprof prints it."""
+    rows = re.findall(r"^ *[\d.]+ +[\d.]+ +([\d.]+) (?: *\d+ +[\d.]+ +[\d.]+)? +(\w+)$", text,
+                      re.MULTILINE)
+    return {name: float(own) for own, name in rows if float(own)}
+
+
+@pytest.mark.parametrize("options", [[], ["-b"], ["-b", "-p"], ["-b", "-q"]], ids=" ".join)
+def test_own_times_are_those_of_the_flat_profile(cairn, profiled, options):
+    wanted = flat_of(profiled("flat", "-b", "-p").read_text())
+    assert "leaf" in wanted and wanted.keys() <= OWN
+    report = cairn.report(profiled("read", *options), "--idle")
+    got = {row["name"]: row["self_s"] for row in report["rows"] if row["self_s"]}
+    assert got == pytest.approx(wanted)
+    assert report["quality"]["stacks"] == "inferred"
+    assert report["quality"]["imported"] == "gprof"
+
+
+def test_who_called_whom_is_that_of_the_graph(cairn, profiled):
+    file = profiled("graph", "-b", "-q")
+    entry = next(part for part in file.read_text().split("-----") if re.search(r"^\[\d+\].* leaf \[",
+                                                                             part, re.MULTILINE))
+    rows = re.findall(r"^ +([\d.]+) +([\d.]+) +\d+/\d+ +(\w+)", entry, re.MULTILINE)
+    wanted = {name: float(own) + float(below) for own, below, name in rows}
+    of = cairn.report(file, "--of", "leaf", "--idle")
+    got = {row["name"]: row["total_s"] for row in of["callers"]}
+    assert {"near", "far"} <= wanted.keys() <= got.keys()
+    for name in ("near", "far"):
+        assert got[name] == pytest.approx(wanted[name], abs=0.011)
+
+
+def test_what_is_no_gprof_any_more_is_refused_with_its_line(cairn, profiled, folder):
+    lines = profiled("whole", "-b").read_text().splitlines()
+    at = next(i for i, line in enumerate(lines) if line.endswith("name    ") or " name" in line)
+    lines[at + 1] = " 12.00 nonsense"
+    (folder / "bad").write_text("\n".join(lines) + "\n")
+    ended = cairn("report", folder / "bad").expect(DAMAGED)
+    assert f"line {at + 2} does not belong there" in ended.talk and "gprof" in ended.talk
