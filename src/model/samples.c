@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ahead.h"
 #include "alloc.h"
 #include "chunks.h"
 #include "decode.h"
@@ -34,8 +35,15 @@ struct cairn_samples {
     uint32_t whole_left;       /* of its ticks, the last ones */
     uint64_t block, ticks_seen;
     struct cairn_sample batch[CAIRN_SAMPLES_BATCH];
-    size_t batch_count, batch_next;
+    size_t batch_count;
+
+    bool begun;
+    struct cairn_ahead *ahead; /* makes the batches; NULL: they are made when they are asked for */
+    const struct cairn_sample *next; /* of cairn_samples_next() */
+    size_t next_count;
 };
+
+#define LONG_CHUNKS 64 /* as many take longer than it takes a thread to begin */
 
 #define HOLDS (1u | 1u << CAIRN_ROW_SAMPLE)
 
@@ -95,6 +103,7 @@ void cairn_samples_free(struct cairn_samples *samples)
 {
     if (!samples)
         return;
+    cairn_ahead_free(samples->ahead);
     cairn_chunks_release(&samples->chunks);
     cairn_ticks_release(&samples->ticks);
     cairn_table_release(&samples->table);
@@ -122,6 +131,7 @@ void cairn_samples_within(struct cairn_samples *samples, const struct cairn_wind
 
 uint64_t cairn_samples_ticks(const struct cairn_samples *samples)
 {
+    cairn_ahead_stop(samples->ahead);
     return samples->ticks_seen + samples->chunks.passed_ticks;
 }
 
@@ -382,7 +392,7 @@ static void fill_batch(struct cairn_samples *samples)
     size_t count = left < CAIRN_SAMPLES_BATCH ? left : CAIRN_SAMPLES_BATCH;
     uint32_t nodes[CAIRN_SAMPLES_BATCH];
 
-    samples->batch_count = samples->batch_next = 0;
+    samples->batch_count = 0;
     for (size_t i = 0; i < count; i++)
         nodes[i] = cairn_chunks_node(&samples->chunks, samples->columns.stack[samples->row + i]);
     for (size_t i = 0; i < count; i++) {
@@ -397,7 +407,7 @@ static void fill_batch(struct cairn_samples *samples)
 /* The same of what lies in windows: a row may be none, one, or more than a batch holds. */
 static void fill_batch_within(struct cairn_samples *samples)
 {
-    samples->batch_count = samples->batch_next = 0;
+    samples->batch_count = 0;
     while (samples->batch_count < CAIRN_SAMPLES_BATCH) {
         if (samples->whole_left > 0) {
             samples->batch_count += next_part(samples, &samples->batch[samples->batch_count]);
@@ -412,8 +422,8 @@ static void fill_batch_within(struct cairn_samples *samples)
     }
 }
 
-int cairn_samples_batch(struct cairn_samples *samples, const struct cairn_sample **ret_samples,
-                        size_t *ret_count)
+static int make_batch(struct cairn_samples *samples, const struct cairn_sample **ret_samples,
+                      size_t *ret_count)
 {
     int code;
 
@@ -443,14 +453,31 @@ int cairn_samples_batch(struct cairn_samples *samples, const struct cairn_sample
     }
 }
 
+static bool is_long(const struct cairn_model *model)
+{
+    size_t chunks = 0;
+
+    for (size_t i = 0; i < model->files.count; i++)
+        chunks += model->files.items[i].chunk_count;
+    return chunks >= LONG_CHUNKS;
+}
+
+int cairn_samples_batch(struct cairn_samples *samples, const struct cairn_sample **ret_samples,
+                        size_t *ret_count)
+{
+    if (!samples->begun && is_long(samples->model))
+        samples->ahead = cairn_ahead_begin(samples, make_batch);
+    samples->begun = true;
+    return samples->ahead ? cairn_ahead_batch(samples->ahead, ret_samples, ret_count)
+                          : make_batch(samples, ret_samples, ret_count);
+}
+
 int cairn_samples_next(struct cairn_samples *samples, struct cairn_sample *ret_sample)
 {
-    const struct cairn_sample *batch;
-    size_t count;
-
-    if (samples->batch_next == samples->batch_count)
-        CAIRN_TRY(cairn_samples_batch(samples, &batch, &count));
-    *ret_sample = samples->batch[samples->batch_next++];
+    if (samples->next_count == 0)
+        CAIRN_TRY(cairn_samples_batch(samples, &samples->next, &samples->next_count));
+    *ret_sample = *samples->next++;
+    samples->next_count--;
     return 0;
 }
 

@@ -89,7 +89,8 @@ int cairn_samples_next(struct cairn_samples *samples, struct cairn_sample *ret_s
 #define CAIRN_SAMPLES_BATCH 64
 int cairn_samples_batch(struct cairn_samples *samples, const struct cairn_sample **ret_samples,
                         size_t *ret_count);
-/* Ticks met so far that lie in the chosen time, whoever was seen at them. */
+/* Ticks met so far that lie in the chosen time, whoever was seen at them. No sample may be asked
+ * for behind it: it ends what was begun. */
 uint64_t cairn_samples_ticks(const struct cairn_samples *samples);
 void cairn_samples_free(struct cairn_samples *samples);
 
