@@ -230,7 +230,8 @@ def costs_of(module):
     def sound(key):
         """A processor that changes its speed within a round can make it look as if counting cost next
         to nothing; what was told within is of one moment."""
-        return [row[key] for row in rows if 2 * row[key][0] >= row[key][1]]
+        some = [row[key] for row in rows]
+        return [(cost, told) for cost, told in some if 2 * cost >= told] or some
 
     def told():
         return {entry.code: entry.totaltime * 1e9 for entry in profiler.getstats()}
