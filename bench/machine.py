@@ -20,6 +20,11 @@ def to_target_core():
     os.sched_setaffinity(0, CORES[-1:])
 
 
+def to_every_core():
+    """For what has no target beside it."""
+    os.sched_setaffinity(0, CORES)
+
+
 def first_line(path, key):
     for line in Path(path).read_text().splitlines():
         if line.startswith(key):

@@ -1,7 +1,9 @@
-"""Row lines: what it adds to a line that it is counted and timed, and to code that was not chosen,
-beside line_profiler.
+"""Row lines: what it adds to a line that it is counted, with its time and without, and to code that
+was not chosen, beside line_profiler.
 
-CPU time, since others on the machine would be in the time of a clock; see targets/lines.py. The
+CPU time, since others on the machine would be in the time of a clock; see targets/lines.py. Each
+tool has a process of its own, and they take turns with one that has none. `timed` and `hybrid` are
+what `cairn run --lines` and `--lines=hybrid` do in the program, `cairn` is cairn.line_profiler. The
 peer is installed for each interpreter by its own pip, where it has one and the package knows it.
 """
 import os
@@ -14,8 +16,9 @@ ROWS = ("lines",)
 PROGRAM = ROOT / "bench" / "targets" / "lines.py"
 DEADLINE_S = 120
 PEER = "line_profiler==5.0.2"
+TOOLS = ("line_profiler", "cairn", "timed", "hybrid")
 WHAT = {
-    "line": ("A line of a chosen function", "12 (timed)"),
+    "line": ("A line of a chosen function", "12 (timed), 17 (hybrid)"),
     "other line": ("A line of other code", "no cost of ours"),
     "other call": ("A call in other code", "no cost of ours"),
 }
@@ -30,16 +33,24 @@ def peer_of(interpreter):
     return place
 
 
-def run(interpreter, repeats):
-    """{what: {tool: ns}} on one interpreter."""
-    interpreter.prepare()
+def take(interpreter, repeats, tool):
+    """{what: ns} of one process."""
     command = interpreter.command("")[:-1]
     environment = {**os.environ, "PYTHONPATH": str(peer_of(interpreter))}
-    args = [*command, "-c", PROGRAM.read_text(), interpreter.package(), str(repeats)]
+    args = [*command, "-c", PROGRAM.read_text(), interpreter.package(), str(repeats), tool]
     try:
         return harness.execute(args, env=environment, deadline_s=DEADLINE_S).expect().last_json()
     except AssertionError as why:
         raise measure.Failed(str(why).splitlines()[0][:100]) from None
+
+
+def run(interpreter, repeats):
+    """{what: {tool: ns added}} on one interpreter."""
+    interpreter.prepare()
+    tools = [tool for tool in TOOLS if tool != "line_profiler" or peer_of(interpreter).exists()]
+    none = take(interpreter, repeats, "none")
+    taken = {tool: take(interpreter, repeats, tool) for tool in tools}
+    return {key: {tool: taken[tool][key] - none[key] for tool in tools} for key in WHAT}
 
 
 def measure_rows(bench):

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 
+import machine
 import measure
 from subjects import ROOT, build_program
 from table import Goal
@@ -82,6 +83,7 @@ def measure_rows(bench):
     print(f"{time.strftime('%H:%M:%S')} report", file=sys.stderr, flush=True)
     files, replay = make_recordings(bench), make_tachyon(bench)
     work = make_work(bench, files)
+    machine.to_every_core()
     for turn in range(min(ROUNDS, bench.rounds)):
         # Once: it takes minutes, and its ratio is far from 1.
         peers = [("profiling.sampling", work[MILLION][1], replay)] if replay and turn == 0 else []
@@ -95,3 +97,4 @@ def measure_rows(bench):
             values = ran.wall_s, ran.cpu_s, ran.peak_bytes / 2**20
             for table, value in zip(tables, values):
                 table.add(turn, WHERE, name, value)
+    machine.to_tool_cores()

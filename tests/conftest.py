@@ -89,10 +89,11 @@ def free_pid():
 
 @pytest.fixture(scope="session")
 def busy_recording(python, tmp_path_factory):
-    """One recording of busy.py, for what is only read, never written."""
+    """One recording of busy.py, for what is only read, never written; what it told, and `blind_s`."""
     cairn = harness.Cairn(tmp_path_factory.mktemp("busy"))
     file, ended = cairn.record(python, "busy.py", 1.5)
-    return file, ended.last_json()
+    cairn.need_sight(file, ended)
+    return file, {**ended.last_json(), "blind_s": cairn.blind_s(file, ended)}
 
 
 @pytest.fixture(scope="module")

@@ -15,7 +15,9 @@ import re
 import select
 import shutil
 import signal
+import socket
 import subprocess
+import sys
 import tarfile
 import tempfile
 import time
@@ -30,6 +32,7 @@ TARGETS = ROOT / "tests" / "targets"
 SUPPORTED = {(3, minor) for minor in range(8, 16)}
 DEADLINE_S = 60
 MOST_TAKEN = 0.4  # of a run: what is asked of times allows for it, and with more asks nothing
+MOST_BLIND = 0.1  # of a run of which many things are asked
 PACKAGE = "package"  # among them, the package as it was built
 CHROOT_TARGETS = f"/tmp/cairn-tests-{os.getpid()}"  # others may run beside this one
 
@@ -145,18 +148,32 @@ def all_interpreters():
 
 @contextlib.contextmanager
 def sharers(chroot):
-    """Under a lock: who has the package in the chroot, {"pids": …, "top": what is to go with the last
-    of them}; those that are over are not among them."""
-    with open(f"{chroot}/tmp/cairn-sharers", "a+", encoding="utf-8") as file:
+    """Under a lock: who has which package in the chroot, {"pids": {folder: [pid, …]}, "made": the
+    folders on the way to them}. Each checkout has a package of its own, and goes with its last run of
+    tests; those that are over are not among them."""
+    with open(f"{chroot}/tmp/cairn-packages", "a+", encoding="utf-8") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         file.seek(0)
-        told = json.loads(file.read() or '{"pids": [], "top": ""}')
-        told["pids"] = [pid for pid in told["pids"] if Path(f"/proc/{pid}").exists()]
-        if told["top"] and not told["pids"]:
-            shutil.rmtree(told["top"], ignore_errors=True)
+        told = json.loads(file.read() or '{"pids": {}, "made": []}')
+        drop_unshared(told)
         yield told
+        drop_unshared(told)
         file.truncate(0)
         file.write(json.dumps(told))
+
+
+def drop_unshared(told):
+    """Takes away the packages that nobody has any more, then the folders that held no other."""
+    for folder, pids in list(told["pids"].items()):
+        told["pids"][folder] = [pid for pid in pids if Path(f"/proc/{pid}").exists()]
+        if not told["pids"][folder]:
+            shutil.rmtree(folder, ignore_errors=True)
+            del told["pids"][folder]
+    for made in sorted(told["made"], key=len, reverse=True):
+        if not any(Path(made) in Path(folder).parents for folder in told["pids"]):
+            with contextlib.suppress(OSError):  # somebody has put more into it
+                Path(made).rmdir()
+            told["made"].remove(made)
 
 
 @contextlib.contextmanager
@@ -164,20 +181,15 @@ def package_in(chroot):
     """The package at its own path in the chroot; workers of one run of tests have it together."""
     inside = Path(f"{chroot}{built_package()}")
     with sharers(chroot) as told:
-        if not told["pids"]:
-            top = inside  # the first folder on the way that is not there
-            while not top.parent.exists():
-                top = top.parent
-            told["top"] = str(top)
+        if str(inside) not in told["pids"]:
+            told["made"] += [str(folder) for folder in inside.parents if not folder.exists()]
             shutil.copytree(built_package(), inside, ignore=shutil.ignore_patterns("__pycache__", "*.p"))
-        told["pids"].append(os.getpid())
+        told["pids"].setdefault(str(inside), []).append(os.getpid())
     try:
         yield
     finally:
         with sharers(chroot) as told:
-            told["pids"].remove(os.getpid())
-            if not told["pids"]:
-                shutil.rmtree(told["top"])
+            told["pids"][str(inside)].remove(os.getpid())
 
 
 @contextlib.contextmanager
@@ -322,6 +334,22 @@ class Worker:
         return told["rounds"]
 
 
+def free_port():
+    """One that nobody listens on, and that the kernel gives to nobody who asks for any: so it stays free,
+    and is nobody's own end of a connection. Each process of tests has numbers of its own."""
+    lowest, count = 10_000, 20_000
+    with open("/proc/sys/net/ipv4/ip_local_port_range") as file:
+        first, last = map(int, file.read().split())
+    for i in range(count):
+        port = lowest + (os.getpid() * 101 + i) % count
+        if first <= port <= last:
+            continue
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
+    raise AssertionError("no port is free")
+
+
 def only_child(pid):
     """The one child of a process, which exists once the process has reported that it is ready."""
     children = []
@@ -369,6 +397,22 @@ class Cairn:
 
     def report(self, file, *options):
         return self("report", "--json", *options, file).expect().json()
+
+    def blind_s(self, file, ended):
+        """Seconds of a run of which a recording can say nothing: those that the host took, and those in
+        which Cairn had no processor, which it tells of as ticks that it missed. That it does not miss
+        many beside others is a test of its own (test_sampling.py)."""
+        report = self.report(file)
+        interval_s = float(report["recording"]["environment"]["sampler.interval_ns"]) / 1e9
+        return ended.taken_s + report["quality"]["missed"] * interval_s
+
+    def need_sight(self, file, ended):
+        """For a recording of which many things are asked: skips where it can say nothing of a tenth of the
+        run, as when the machine stood still for a moment. On a busy one that is a hundredth."""
+        wall_s, blind_s = self.report(file)["recording"]["wall_s"], self.blind_s(file, ended)
+        if blind_s > MOST_BLIND * wall_s:
+            pytest.skip(f"nobody saw what was in {blind_s:.2f} s of a run of {wall_s:.2f} s")
+        return file
 
     def collapsed(self, file, *options):
         return parse_collapsed(self("export", "-f", "collapsed", *options, file).expect().text)
@@ -462,6 +506,45 @@ def npm_package(name, version):
             with contextlib.suppress(OSError):
                 (Path(made) / "package").rename(unpacked)
     return unpacked
+
+
+def sdist(name, version):
+    """The source archive of a package as PyPI has it, fetched once into build/."""
+    place = ROOT / "build" / "pypi"
+    archive = place / f"{name}-{version}.tar.gz"
+    if not archive.exists():
+        place.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=place) as made:
+            words = ["download", "--no-deps", "--no-binary", name, "-d", made, f"{name}=={version}"]
+            if execute([sys.executable, "-m", "pip", *words], deadline_s=400).status != 0:
+                pytest.skip(f"pip could not fetch the source of {name} {version}")
+            (Path(made) / archive.name).rename(archive)
+    return archive
+
+
+def installed_by_pip(interpreter, *requirements):
+    """A folder that holds packages for an interpreter, as its own pip installs them; made once. For one
+    that was unpacked for tests ours does, and the folder is one that it finds."""
+    digest = hashlib.sha256(" ".join(requirements).encode()).hexdigest()[:12]
+    place = ROOT / "build" / "pypi" / f"{interpreter.label}-{digest}"
+    pip = [interpreter.executable, "-m", "pip", "install", "-q"]
+    if interpreter.chroot:
+        minor = interpreter.version[1]
+        pip = [sys.executable, "-m", "pip", "install", "-q", "--python-version", f"3.{minor}",
+               "--implementation", "cp", "--abi", f"cp3{minor}", "--only-binary=:all:"]  # fmt: skip
+    if not place.exists():
+        place.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=place.parent) as made:
+            if execute([*pip, "--target", f"{made}/site", *requirements], deadline_s=400).status != 0:
+                pytest.skip(f"pip of {interpreter.label} could not install {' '.join(requirements)}")
+            with contextlib.suppress(OSError):  # whoever is second finds it whole
+                (Path(made) / "site").rename(place)
+    if not interpreter.chroot:
+        return place
+    inside = f"{CHROOT_TARGETS}/{place.name}"
+    if not Path(interpreter.chroot + inside).exists():
+        shutil.copytree(place, interpreter.chroot + inside)
+    return inside
 
 
 def varint(data, at):

@@ -3,7 +3,9 @@
 strace traces the command it starts and no child of it: what Cairn runs or looks at is never touched.
 """
 import re
+import select
 import shutil
+import time
 from collections import Counter
 
 import pytest
@@ -44,6 +46,21 @@ def traced(folder, options, command, **more):
     log = folder / "calls"
     log.unlink(missing_ok=True)
     return harness.execute(["strace", "-qq", "-o", log, *options, *command], **more)
+
+
+def traced_until(cairn, options, command, enough):
+    """The same of `command`, which goes on until its stdin ends: as soon as `enough()`. How much of it
+    is seen in a given time is the machine's to say, where each call waits for strace's turn."""
+    watch = ["strace", "-qq", "-o", cairn.folder / "calls", *options]
+    process = harness.spawn([*watch, *command], **cairn.options({}))
+    until = time.monotonic() + harness.DEADLINE_S
+    try:
+        while process.poll() is None and not enough() and time.monotonic() < until:
+            select.select([process.stdout], [], [], 0.1)
+    except BaseException:
+        harness.end_group(process)
+        raise
+    return harness.finish(process)
 
 
 def require():

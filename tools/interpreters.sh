@@ -107,10 +107,13 @@ for suite in $suites; do
     for version in $lacking; do
         if grep -qxF "python$version" "$scratch/names"; then
             include="$include,python$version"
-            # The headers: its structures are read from them when tables are made.
-            if grep -qxF "libpython$version-dev" "$scratch/names"; then
-                include="$include,libpython$version-dev"
-            fi
+            # The headers: its structures are read from them when tables are made. The tests of
+            # CPython, which Debian packs apart, are run with Cairn's modules in their place.
+            for beside in dev testsuite; do
+                if grep -qxF "libpython$version-$beside" "$scratch/names"; then
+                    include="$include,libpython$version-$beside"
+                fi
+            done
         else
             still="$still $version"
         fi

@@ -70,11 +70,11 @@ meson_stage checks 300 build checks
 meson_stage unit 300 build unit
 meson_stage corpora 300 build corpus
 # shellcheck disable=SC2086
-pytest_stage commands 900 -m 'not alone' --numprocesses 2 --dist loadfile ${folders:-tests/e2e}
+pytest_stage commands 1500 -m 'not alone' --numprocesses 2 --dist loadfile ${folders:-tests/e2e}
 # shellcheck disable=SC2086
 pytest_stage e2e 1500 -m alone ${folders:-tests/e2e}
-pytest_stage accuracy 1500 tests/accuracy
-pytest_stage faults "${CAIRN_FULL:+3}600" tests/fault
+pytest_stage accuracy 1800 tests/accuracy
+pytest_stage faults "${CAIRN_FULL:+3}600" --numprocesses 2 tests/fault
 variant build-asan -Db_sanitize=address,undefined
 meson_stage sanitizers 600 build-asan 'unit corpus' --timeout-multiplier 3
 meson_stage aarch64 300 build cross

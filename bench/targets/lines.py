@@ -1,28 +1,20 @@
-"""What it costs to count and time lines: CPU ns added to each by line_profiler, where it can be
-imported, and by cairn.line_profiler.
+"""What it costs to count lines: CPU ns that a loop takes under one tool, the least of REPEATS.
 
-    lines.py PACKAGE REPEATS
+    lines.py PACKAGE REPEATS TOOL
 
-The two and a run without either take turns; the least of each is taken, since whatever comes
-between adds. Prints {what: {tool: ns}}; "line" is one of a function that was chosen, "other line"
-and "other call" are of code that was not.
+TOOL is none, line_profiler, cairn (cairn.line_profiler), timed or hybrid: the last two count into a
+folder, as `cairn run --lines` and `--lines=hybrid` do, for which the program begins anew. Prints
+{what: ns}; "line" is one of a function that was chosen, "other line" and "other call" are of code
+that was not.
 """
 import json
+import os
+import shutil
 import sys
+import tempfile
 import time
 
-sys.path.insert(0, sys.argv[1])
-
-import cairn.line_profiler  # noqa: E402
-
-TOOLS = {"none": None, "cairn": cairn.line_profiler.LineProfiler}
-try:
-    from line_profiler import LineProfiler
-
-    TOOLS["line_profiler"] = LineProfiler
-except ImportError:
-    pass
-
+PACKAGE, REPEATS, TOOL = sys.argv[1], int(sys.argv[2]), sys.argv[3]
 COUNT = 20000
 clock = time.process_time
 
@@ -57,26 +49,45 @@ def calls():
 WORK = {"line": (chosen, 5), "other line": (not_chosen, 5), "other call": (calls, 1)}
 
 
-def cost(work, tool):
-    profiler = tool(chosen) if tool else None
-    if profiler:
-        profiler.enable()
-    try:
+def begin_anew():
+    """As the command starts a program; the folder's name goes along for the end."""
+    folder = tempfile.mkdtemp(prefix="cairn-bench-")
+    with open(f"{folder}/wanted", "w") as file:
+        file.write("lines\nin chosen\n" + ("hybrid\n" if TOOL == "hybrid" else ""))
+    if hasattr(sys, "orig_argv"):
+        words = sys.orig_argv
+    else:
+        with open("/proc/self/cmdline", "rb") as file:
+            words = file.read().split(b"\0")[:-1]
+    site = f"{PACKAGE}/cairn/_site"
+    os.execve(sys.executable, words, {**os.environ, "CAIRN_SPOOL": folder, "PYTHONPATH": site,
+                                      "BENCH_FOLDER": folder})  # fmt: skip
+
+
+def least(work, lines):
+    found = float("inf")
+    for _ in range(REPEATS):
         begun = clock()
         work()
-        return clock() - begun
-    finally:
-        if profiler:
-            profiler.disable()
+        found = min(found, clock() - begun)
+    return found / COUNT / lines * 1e9
 
 
-def measured(work, lines, repeats):
-    least = dict.fromkeys(TOOLS, float("inf"))
-    for _ in range(repeats):
-        for name, tool in TOOLS.items():
-            least[name] = min(least[name], cost(work, tool))
-    none = least.pop("none")
-    return {name: (seconds - none) / COUNT / lines * 1e9 for name, seconds in least.items()}
+def profiler():
+    sys.path.insert(0, PACKAGE)
+    if TOOL == "cairn":
+        from cairn.line_profiler import LineProfiler
+    else:
+        from line_profiler import LineProfiler
+    return LineProfiler(chosen)
 
 
-print(json.dumps({key: measured(*what, int(sys.argv[2])) for key, what in WORK.items()}))
+if TOOL in ("timed", "hybrid") and "BENCH_FOLDER" not in os.environ:
+    begin_anew()
+if TOOL in ("cairn", "line_profiler"):
+    kept = profiler()
+    kept.enable()
+print(json.dumps({key: least(*what) for key, what in WORK.items()}))
+sys.stdout.flush()
+if "BENCH_FOLDER" in os.environ:
+    shutil.rmtree(os.environ["BENCH_FOLDER"])

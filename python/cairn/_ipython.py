@@ -1,11 +1,12 @@
 """`%load_ext cairn` in IPython and Jupyter: %prun, %lprun and %%cairn.
 
 %prun and %lprun take the words that those of IPython and line_profiler take, and show the same
-text; %%cairn samples a cell and shows the report.
+text; %%cairn samples a cell and shows the report, and in a notebook the page of it.
 """
 import ast
 import builtins
 import contextlib
+import html
 import io
 import os
 import subprocess
@@ -21,10 +22,18 @@ from IPython.core.magic import (
     magics_class,
     no_var_expand,
 )
+from IPython.display import display
 
-CELL_OPTIONS = "o:r:"
+CELL_OPTIONS = "o:r:t"
 PRUN_OPTIONS = "D:l:rs:T:q"
 LPRUN_OPTIONS = "rszT:D:f:m:u:"
+
+# The page runs its own script and gives files to save; it is of no origin, so it reaches nothing of
+# the notebook.
+FRAME = (
+    '<iframe title="Cairn" sandbox="allow-scripts allow-downloads" srcdoc="{}" '
+    'style="width: 100%; height: 720px; border: 1px solid #8884"></iframe>'
+)
 
 
 def limit(text):
@@ -154,12 +163,14 @@ class CairnMagics(Magics):
     @no_var_expand
     @line_cell_magic
     def cairn(self, line, cell=None):
-        """%%cairn [-o FILE] [-r RATE], and a cell; or %cairn … STATEMENT
+        """%%cairn [-o FILE] [-r RATE] [-t], and a cell; or %cairn … STATEMENT
 
-        Samples this process while the cell runs, and shows where its time went.
+        Samples this process while the cell runs, and shows where its time went: as text, and in a
+        notebook as a page.
 
         -o  the recording stays, in this file
         -r  so often: 1khz, 10khz, 100hz
+        -t  the text alone
         """
         import cairn
 
@@ -172,7 +183,7 @@ class CairnMagics(Magics):
                 folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="cairn-"))
                 out = os.path.join(folder, "cell.cairn")
             profile = cairn.profile(out=out, rate=options.get("r"))
-            stack.callback(self._report, profile)  # also of a cell that fails
+            stack.callback(self._report, profile, "t" not in options)  # of a cell that fails, too
             with profile:
                 return self._run(code)
 
@@ -187,17 +198,35 @@ class CairnMagics(Magics):
         if last is not None:
             return eval(compile(ast.Expression(last.value), name, "eval"), *spaces)
 
-    @staticmethod
-    def _report(profile):
+    def _report(self, profile, page_too):
         import cairn
 
         if profile.path is None:
             return  # it was said why
+        command = cairn.find_command()
         ended = subprocess.run(
-            [cairn.find_command(), "report", profile.path],
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-        )  # fmt: skip
+            [command, "report", profile.path], stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+        )
         print(ended.stdout.decode(errors="replace"))
+        if page_too and hasattr(self.shell, "kernel"):
+            show_page(command, profile.path)
+
+
+def show_page(command, recording):
+    """The page of a recording, in a frame of its own; what went wrong with it is said."""
+    with tempfile.TemporaryDirectory(prefix="cairn-") as folder:
+        file = os.path.join(folder, "page.html")
+        ended = subprocess.run(
+            [command, "html", "-o", file, recording], stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+        )  # fmt: skip
+        if ended.returncode:
+            print(ended.stderr.decode(errors="replace"))
+            return
+        with open(file, encoding="utf-8") as written:
+            text = FRAME.format(html.escape(written.read()))
+    shown = {"text/html": text, "text/plain": "the page of the recording"}
+    display(shown, raw=True)
 
 
 @contextlib.contextmanager

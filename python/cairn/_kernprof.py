@@ -129,12 +129,20 @@ class Run:
         self.lines = chosen.line_by_line
         self.profiler = line_profiler.LineProfiler() if self.lines else ByCount()
         default = {"-c": "cairn"}.get(kind, os.path.basename(program))
+        if self.from_stdin():
+            default = "stdin"
         default += ".lprof" if self.lines else ".prof"
         self.said = chosen.outfile or default
         self.outfile = os.path.abspath(self.said)
 
+    def from_stdin(self):
+        return self.kind == "" and self.program == "-"
+
     def code(self):
         """What is to be run, the names that it finds, and the program's own code."""
+        if self.from_stdin():
+            code = compile(sys.stdin.read(), "<stdin>", "exec")
+            return code, {"__name__": "__main__"}, code
         if self.kind == "-m":
             # As runpy.run_module() does, which keeps the code to itself.
             _, spec, code = runpy._get_module_details(self.program)
@@ -152,17 +160,34 @@ class Run:
 
     def choose(self, code):
         targets = [one for words in self.chosen.prof_mod for one in words.split(",") if one]
+        absent = []
         for target in targets if self.lines else ():
             if target == self.program or is_program(target, self.program):
                 self.profiler.add_functions_of(code)
-            elif not self.chosen.no_preimports:
-                add_named(self.profiler, target)
+            elif not self.chosen.no_preimports and not self.add(target):
+                absent.append(target)
+        if absent:
+            many = "s" if len(absent) > 1 else ""
+            print(f"kernprof: {len(absent)} profiling target{many} not found: {absent}", file=sys.stderr)
+
+    def add(self, target):
+        """False: there is nothing of that name."""
+        if os.sep in target or target.endswith(".py"):
+            return False  # of files, only the program's is taken
+        try:
+            add_named(self.profiler, target)
+        except ModuleNotFoundError as failure:
+            if failure.name is None or not f"{target}.".startswith(f"{failure.name}."):
+                raise
+            return False
+        return True
 
     def setup(self):
         if self.chosen.line_by_line or self.chosen.builtin:
             builtins.__dict__["profile"] = self.profiler
-        line_profiler.profile._profile = self.profiler if self.lines else None
-        line_profiler.profile.enabled = self.lines
+        inside = self.chosen.line_by_line or self.chosen.builtin
+        line_profiler.profile._profile = self.profiler if inside else None
+        line_profiler.profile.enabled = inside
         if self.chosen.setup:
             with io.open_code(self.chosen.setup) as file:
                 source = file.read()
@@ -178,16 +203,28 @@ class Run:
             try:
                 self.setup()
                 self.choose(own)
-                if whole or (self.lines and self.chosen.prof_mod):
-                    self.profiler.runctx(code, names, names)
-                else:
-                    exec(code, names, names)
+                with self.quiet():
+                    if whole or (self.lines and self.chosen.prof_mod):
+                        self.profiler.runctx(code, names, names)
+                    else:
+                        exec(code, names, names)
             finally:
                 self.finish()
         except BaseException:
             _frames.hide_ours()
             raise
         return 0
+
+    @contextlib.contextmanager
+    def quiet(self):
+        """-qq takes the program's own output away, -qqq what it says on stderr, too."""
+        level = self.chosen.verbose - self.chosen.quiet
+        with open(os.devnull, "w") as nowhere, contextlib.ExitStack() as stack:
+            if level <= -2:
+                stack.enter_context(contextlib.redirect_stdout(nowhere))
+            if level <= -3:
+                stack.enter_context(contextlib.redirect_stderr(nowhere))
+            yield
 
     def write_now_and_then(self):
         def write():
@@ -223,18 +260,19 @@ class Run:
 class ByCount(cprofile.Profile):
     """As kernprof's: also a decorator, and a block."""
 
-    count = 0
+    enable_count = 0
 
     def __enter__(self):
-        self.count += 1
-        if self.count == 1:
+        self.enable_count += 1
+        if self.enable_count == 1:
             self.enable()
         return self
 
     def __exit__(self, *exc_info):
-        self.count -= 1
-        if self.count == 0:
-            self.disable()
+        if self.enable_count > 0:
+            self.enable_count -= 1
+            if self.enable_count == 0:
+                self.disable()
 
     enable_by_count = __enter__
 

@@ -12,11 +12,14 @@ import linecache
 import os
 import sys
 import types
+import warnings
 
 import cairn._exact as _exact
 from cairn import _lprof
 
 __all__ = ["LineProfiler", "LineStats", "load_stats", "show_text", "profile"]
+
+__version__ = "5.0.2"  # of the line_profiler whose names and words these are
 
 UNIT = 1e-9  # of what is stored
 WIDTHS = {"line": 6, "hits": 9, "time": 12, "perhit": 8, "percent": 8}
@@ -165,6 +168,10 @@ def show_text(stats, unit, output_unit=None, stream=None, stripzeros=False, deta
 # --- what is profiled ---
 
 
+OF_C = (types.BuiltinFunctionType, types.ClassMethodDescriptorType, types.MethodDescriptorType,
+        types.MethodWrapperType, types.WrapperDescriptorType)  # fmt: skip
+
+
 def functions_in(thing):
     """The Python functions that something stands for: wrapped, bound, of a class, of a property."""
     if isinstance(thing, (staticmethod, classmethod, types.MethodType)):
@@ -185,12 +192,16 @@ def functions_in(thing):
     return []
 
 
+def is_inside(thing, cls):
+    return thing.__module__ == cls.__module__ and thing.__qualname__.startswith(cls.__qualname__ + ".")
+
+
 def is_part(member, cls):
-    """Of a class' members, other classes belong to it only if they were defined in it."""
-    return not isinstance(member, type) or (
-        member.__module__ == cls.__module__
-        and member.__qualname__.startswith(cls.__qualname__ + ".")
-    )
+    """Of a class' members, classes belong to it only if they were defined in it, functions if they
+    were in its module: those of elsewhere were lent to it."""
+    if isinstance(member, type):
+        return is_inside(member, cls)
+    return all(function.__module__ == cls.__module__ for function in functions_in(member))
 
 
 def name_of(code):
@@ -216,15 +227,27 @@ class LineProfiler:
                 added += 1
         return added
 
-    add_callable = add_class = add_function
+    add_callable = add_function
 
-    def add_module(self, mod, **unused):
+    def add_class(self, cls, *, wrap=False, **unused):
+        """What is defined in it; with `wrap` it is also counted while it runs."""
+        added = self.add_function(cls)
+        if wrap:
+            self._wrap_members(cls)
+        return added
+
+    def add_module(self, mod, *, wrap=False, **unused):
         """All functions and classes that are defined there."""
-        return sum(
-            self.add_function(thing)
-            for thing in list(vars(mod).values())
-            if getattr(thing, "__module__", None) == mod.__name__
-        )
+        added = 0
+        for name, thing in list(vars(mod).items()):
+            if getattr(thing, "__module__", None) != mod.__name__:
+                continue
+            added += self.add_function(thing)
+            if wrap and isinstance(thing, type):
+                self._wrap_members(thing)
+            elif wrap and functions_in(thing):
+                setattr(mod, name, self.wrap_callable(thing))
+        return added
 
     def add_functions_of(self, code):
         """The functions that are defined in a code object, and in those."""
@@ -262,20 +285,35 @@ class LineProfiler:
         self.disable_by_count()
 
     def __call__(self, func):
+        if isinstance(func, type):
+            return self._wrap_members(func)
         self.add_function(func)
-        return self._wrap_class(func) if isinstance(func, type) else self.wrap_callable(func)
+        return self.wrap_callable(func)
 
-    def _wrap_class(self, cls):
+    def _wrap_members(self, cls):
+        """Those that were defined in it."""
+        refused = {}
         for name, member in list(vars(cls).items()):
             if isinstance(member, type):
-                if is_part(member, cls):
-                    self._wrap_class(member)
-            elif functions_in(member):
-                setattr(cls, name, self.wrap_callable(member))
+                if is_inside(member, cls):
+                    self._wrap_members(member)
+                continue
+            functions = functions_in(member)
+            if functions and all(is_inside(function, cls) for function in functions):
+                self.add_function(member)
+                try:
+                    setattr(cls, name, self.wrap_callable(member))
+                except (AttributeError, TypeError):
+                    refused[name] = member
+        if refused:
+            what = f"cannot wrap {len(refused)} attribute(s) of {cls!r} (`{{attr: value}}`): {refused!r}"
+            warnings.warn(what, stacklevel=3)
         return cls
 
     def wrap_callable(self, func):
-        """The same, that is counted while it runs."""
+        """The same, that is counted while it runs; what is written in C stays as it is."""
+        if isinstance(func, OF_C) or getattr(func, "_cairn_wrapped_for", None) is self:
+            return func
         if isinstance(func, (staticmethod, classmethod)):
             return type(func)(self.wrap_callable(func.__func__))
         if isinstance(func, property):
@@ -303,21 +341,44 @@ class LineProfiler:
 
             @functools.wraps(func)
             async def wrapper(*args, **kwargs):
-                with self:
-                    made, sent = func(*args, **kwargs), None
-                    try:
-                        while True:
-                            sent = yield await made.asend(sent)
-                    except StopAsyncIteration:
-                        pass
-                    finally:
+                made = func(*args, **kwargs)
+                step, given = made.asend, None
+                try:
+                    while True:
+                        with self:
+                            item = await step(given)
+                        try:
+                            step, given = made.asend, (yield item)
+                        except GeneratorExit:
+                            raise
+                        except BaseException as thrown:
+                            step, given = made.athrow, thrown
+                except StopAsyncIteration:
+                    pass
+                finally:
+                    with self:
                         await made.aclose()
         elif inspect.isgeneratorfunction(func):
 
             @functools.wraps(func)
             def wrapper(*args, **kwargs):
-                with self:
-                    return (yield from func(*args, **kwargs))
+                made = func(*args, **kwargs)
+                step, given = made.send, None
+                try:
+                    while True:
+                        with self:  # while it is suspended, nothing of it runs
+                            item = step(given)
+                        try:
+                            step, given = made.send, (yield item)
+                        except GeneratorExit:
+                            raise
+                        except BaseException as thrown:
+                            step, given = made.throw, thrown
+                except StopIteration as over:
+                    return over.value
+                finally:
+                    with self:
+                        made.close()
         else:
 
             @functools.wraps(func)
@@ -325,6 +386,7 @@ class LineProfiler:
                 with self:
                     return func(*args, **kwargs)
 
+        wrapper._cairn_wrapped_for = self
         return wrapper
 
     def runctx(self, cmd, globals, locals):
@@ -374,6 +436,15 @@ class LineProfiler:
 OFF = {"", "0", "off", "false", "no"}
 
 
+def is_of_multiprocessing():
+    """Whether another process had this one import its program."""
+    process = sys.modules.get("multiprocessing.process")
+    program = getattr(sys.modules["__main__"], "__name__", "")
+    return program == "__mp_main__" or (
+        process is not None and process.parent_process() is not None
+    )
+
+
 class GlobalProfiler:
     """`profile`: a decorator that does nothing unless LINE_PROFILE=1, --line-profile is among the
     program's words, or enable() was called."""
@@ -413,8 +484,8 @@ class GlobalProfiler:
         return self._profile(func) if self.enabled else func
 
     def show(self):
-        """Writes PREFIX.lprof and PREFIX.txt, and prints the summary; not in forked children."""
-        if os.getpid() != self._pid:
+        """Writes PREFIX.lprof and PREFIX.txt, and prints the summary; not in children."""
+        if os.getpid() != self._pid or is_of_multiprocessing():
             return
         stats = self._profile.get_stats()
         stats.to_file(self.output_prefix + ".lprof")

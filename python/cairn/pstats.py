@@ -18,6 +18,12 @@ __all__ = list(_pstats.__all__)
 for _name in __all__:
     globals()[_name] = getattr(_pstats, _name)
 
+
+def __getattr__(name):
+    """What programs take from pstats that it does not promise: add_callers, f8, func_std_string …"""
+    return getattr(_pstats, name)
+
+
 MAGIC = b"\xc7CAIRN\r\n"
 
 

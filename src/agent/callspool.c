@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "books.h"
 #include "clock.h"
 #include "exact_parts.h"
 #include "linespool.h"
@@ -19,8 +20,20 @@
 #define LEAST_PIECE_BYTES 32
 #define COSTS 7 /* numbers in struct cairn_spool_costs */
 #define MOST_COST_NS 1e6
+#define LET_GO_SHIFT 32
+#define LET_GO (CAIRN_LET_GO_SELF | CAIRN_LET_GO_NATIVES)
 
-enum column { COL_TRACK, COL_STACK, COL_CALLS, COL_RESUMES, COL_SELF, COL_TOTAL, COL_AWAY, COLS };
+enum column {
+    COL_TRACK,
+    COL_STACK,
+    COL_CALLS,
+    COL_RESUMES,
+    COL_SELF,
+    COL_TOTAL,
+    COL_AWAY,
+    COL_LET_GO,
+    COLS
+};
 
 static const struct cairn_column_def columns[COLS] = {
     [COL_TRACK] = {"track", "id", CAIRN_ENC_RLE},
@@ -30,11 +43,13 @@ static const struct cairn_column_def columns[COLS] = {
     [COL_SELF] = {"self", "ns", CAIRN_ENC_UVARINT},
     [COL_TOTAL] = {"total", "ns", CAIRN_ENC_UVARINT},
     [COL_AWAY] = {"suspended", "ns", CAIRN_ENC_RLE},
+    [COL_LET_GO] = {"let_go", "flags", CAIRN_ENC_RLE},
 };
 
 /* Times in ticks. They wrap, for what a file says may be anything; above MOST_COUNT: below 0. */
 struct sums {
     uint64_t calls, resumes, total, self, suspended;
+    uint64_t let_go; /* CAIRN_LET_GO_* */
 };
 
 _Static_assert(sizeof(struct cairn_exact_key) >= LEAST_PIECE_BYTES, "it is the least");
@@ -55,14 +70,15 @@ struct tree {
     const struct cairn_spoolfile *file;
     struct cairn_callspool_result *result;
     uint32_t boot_id, process, thread, truncated; /* strings, tracks, a location */
-    struct cairn_map locations;                   /* of this file: key to location */
-    struct cairn_map beside;                      /* of this thread: node to place in `sums` */
+    struct cairn_map locations; /* of this file: key to location, and what was let go above it */
+    struct cairn_map beside;    /* of this thread: node to place in `sums` */
     CAIRN_VEC(struct sums) sums;
     CAIRN_VEC(struct step) steps;
     uint64_t events, lost, strays, healed, folded;
     struct cairn_spool_costs costs; /* of all processes, each times its events; ns */
     double costed;                  /* those events; no whole number, which could wrap */
-    uint64_t left;                  /* pieces of this file: no more than have room in it */
+    struct cairn_books books;
+    uint64_t left; /* pieces of this file: no more than have room in it */
 };
 
 static const void *at(const struct tree *tree, const void *address, size_t size_bytes)
@@ -102,6 +118,7 @@ static int put_row(struct tree *tree, uint32_t stack, const struct sums *sums)
         [COL_SELF] = to_ns(tree, sums->self),
         [COL_TOTAL] = to_ns(tree, sums->total),
         [COL_AWAY] = to_ns(tree, sums->suspended),
+        [COL_LET_GO] = sums->let_go,
     };
     int code;
 
@@ -134,10 +151,16 @@ static int put_location(struct tree *tree, const struct cairn_exact_key *key)
     uint32_t id;
     uint64_t had;
 
-    if (name == NULL || cairn_map_get(&tree->locations, (uint64_t)(uintptr_t)key->key, 0, &had) ||
-        at(tree, key->name,
-           sizeof(*name) + (size_t)name->name_bytes + name->qualname_bytes + name->file_bytes) ==
-            NULL)
+    uint64_t let_go = (uint64_t)(key->let_go & LET_GO) << LET_GO_SHIFT;
+
+    /* Threads that came later do not know what was let go. */
+    if (cairn_map_get(&tree->locations, (uint64_t)(uintptr_t)key->key, 0, &had))
+        return let_go == 0 ? 0
+                           : cairn_map_put(&tree->locations, (uint64_t)(uintptr_t)key->key, 0,
+                                           had | let_go);
+    if (name == NULL || at(tree, key->name,
+                           sizeof(*name) + (size_t)name->name_bytes + name->qualname_bytes +
+                               name->file_bytes) == NULL)
         return 0;
     text = name->text;
     CAIRN_TRY(put_string(tree, &text, name->name_bytes, &code.name));
@@ -146,7 +169,7 @@ static int put_location(struct tree *tree, const struct cairn_exact_key *key)
     code.first_line = name->first_line;
     CAIRN_TRY(cairn_writer_code(tree->writer, &code, &location.ref));
     CAIRN_TRY(cairn_writer_location(tree->writer, &location, &id));
-    return cairn_map_put(&tree->locations, (uint64_t)(uintptr_t)key->key, 0, id);
+    return cairn_map_put(&tree->locations, (uint64_t)(uintptr_t)key->key, 0, id | let_go);
 }
 
 static int put_locations(struct tree *tree, const struct cairn_exact_thread *thread)
@@ -262,6 +285,7 @@ static int visit(struct tree *tree, struct step step)
     const void *address = (const void *)(uintptr_t)step.node;
     const struct cairn_exact_node *node = at(tree, address, sizeof(*node));
     struct sums sums;
+    uint64_t location = 0;
     uint32_t stack;
     bool known;
 
@@ -275,6 +299,8 @@ static int visit(struct tree *tree, struct step step)
         tree->lost += tree->file->grew ? 0 : to_count(sums.calls);
         return 0;
     }
+    (void)cairn_map_get(&tree->locations, (uint64_t)(uintptr_t)node->key, 0, &location);
+    sums.let_go = location >> LET_GO_SHIFT;
     CAIRN_TRY(put_row(tree, stack, &sums));
     CAIRN_TRY(cairn_timelinespool_learn(&tree->times, step.node, stack));
     return push(tree, node->first, stack);
@@ -315,8 +341,15 @@ static int put_fold(struct tree *tree, const void *address, const struct cairn_e
 {
     struct sums all = sums_of(tree, address, &fold->node), outer, pair, rest;
 
-    outer = (struct sums){(uint64_t)fold->outer_calls, all.resumes, (uint64_t)fold->outer_total,
-                          all.self, all.suspended};
+    uint64_t location = 0;
+
+    (void)cairn_map_get(&tree->locations, (uint64_t)(uintptr_t)fold->node.key, 0, &location);
+    outer = (struct sums){.calls = (uint64_t)fold->outer_calls,
+                          .resumes = all.resumes,
+                          .total = (uint64_t)fold->outer_total,
+                          .self = all.self,
+                          .suspended = all.suspended,
+                          .let_go = location >> LET_GO_SHIFT};
     pair = (struct sums){.calls = (uint64_t)fold->edge_calls - (uint64_t)fold->outer_calls,
                          .total = (uint64_t)fold->edge_total - (uint64_t)fold->outer_total};
     rest = (struct sums){.calls = all.calls - (uint64_t)fold->edge_calls,
@@ -419,6 +452,7 @@ static int put_file(void *context, const struct cairn_spoolfile *file)
     tree->result->cut_short += file->cut;
     code = put_process(tree, file->head);
     add_costs(tree, &file->head->costs, tree->events - before);
+    cairn_books_add(&tree->books, &file->head->meter);
     if (tree->times.fd < 0)
         tree->times.untold += tree->events - before;
     return code;
@@ -445,6 +479,7 @@ static int put_counters(struct tree *tree, const struct cairn_callspool_result *
 {
     CAIRN_TRY(cairn_linespool_counters(tree->writer, &result->lines));
     CAIRN_TRY(cairn_regionspool_counters(tree->writer, &result->regions));
+    CAIRN_TRY(cairn_books_put(tree->writer, &tree->books, &result->lines.books));
     if (result->processes == 0)
         return 0;
     CAIRN_TRY(put_costs(tree));

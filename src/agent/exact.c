@@ -4,8 +4,7 @@
 #include "ticks.h"
 
 #define FIRST_DEPTH ((size_t)128)
-
-static uint64_t last_serial;
+#define MOST_UNSEEN 32 /* frames on the way to the innermost entry, before all are looked at */
 
 static inline int64_t now_of(const struct cairn_exact *exact)
 {
@@ -31,9 +30,18 @@ static void account_fold(const struct cairn_exact_thread *thread, struct cairn_e
     fold->edge_total += outer_edge ? total : 0;
 }
 
+static inline void meter(struct cairn_exact *exact, struct cairn_exact_thread *thread,
+                         const struct cairn_exact_node *node, bool native, int64_t spent)
+{
+    exact->meter.natives += native;
+    if (thread->stale > thread->depth)
+        thread->stale = thread->depth;
+    if (__builtin_expect(--exact->meter.left == 0, 0))
+        cairn_meter_sample(exact, thread, node, native, spent);
+}
+
 /* Ends the innermost entry. */
-static inline void pop(const struct cairn_exact *exact, struct cairn_exact_thread *thread,
-                       int64_t now)
+static inline void pop(struct cairn_exact *exact, struct cairn_exact_thread *thread, int64_t now)
 {
     const struct cairn_exact_entry *top = &thread->stack[--thread->depth];
     struct cairn_exact_node *node = top->node;
@@ -52,6 +60,30 @@ static inline void pop(const struct cairn_exact *exact, struct cairn_exact_threa
                              top->frame & 1);
     if (__builtin_expect(cairn_exact_is_fold(node), 0))
         account_fold(thread, (struct cairn_exact_fold *)node, 1, total);
+    if (__builtin_expect(exact->meter.on, 0))
+        meter(exact, thread, node, top->frame & 1, total - top->inside);
+}
+
+static inline struct cairn_exact_parked *parked_at(const struct cairn_exact_thread *thread,
+                                                   uintptr_t frame)
+{
+    return cairn_pairs_get(&thread->parked, frame, 0);
+}
+
+/* Keeps in mind what ends without being left: it may only have been switched away from. */
+static void park(struct cairn_exact *exact, struct cairn_exact_thread *thread,
+                 const struct cairn_exact_entry *entry)
+{
+    struct cairn_exact_parked *parked = parked_at(thread, entry->frame);
+
+    if (parked == NULL) {
+        parked = cairn_pool_alloc(&thread->pool, &exact->budget, sizeof(*parked));
+        if (parked == NULL ||
+            cairn_pairs_add(&thread->parked, &exact->budget, entry->frame, 0, parked) < 0)
+            return;
+    }
+    parked->key = entry->node->key;
+    parked->turn = thread->turns;
 }
 
 /* Ends all above depth `to`, which nobody has left. */
@@ -61,8 +93,10 @@ static __attribute__((noinline)) void unwind(struct cairn_exact *exact,
     int64_t now = now_of(exact);
 
     thread->tally.healed += thread->depth - to;
-    while (thread->depth > to)
-        pop(exact, thread, now);
+    thread->turns++;
+    for (; thread->depth > to; pop(exact, thread, now))
+        if (exact->host.outer != NULL)
+            park(exact, thread, &thread->stack[thread->depth - 1]);
 }
 
 /* The depth above the innermost entry of a frame, or of what it called; 0: it has none. */
@@ -205,19 +239,24 @@ static inline struct cairn_event *note(struct cairn_exact *exact, struct cairn_e
     return event;
 }
 
-/* Whether it is on the stack now. */
-static bool push(struct cairn_exact *exact, struct cairn_exact_thread *thread, const void *key,
-                 uintptr_t frame, void *callee)
+/* What is called now stands below this node. */
+static inline struct cairn_exact_node *top_of(const struct cairn_exact *exact,
+                                              struct cairn_exact_thread *thread)
 {
-    struct cairn_exact_node *parent, *node;
+    return thread->depth > 0 ? thread->stack[thread->depth - 1].node : &thread->roots[exact->flat];
+}
+
+/* Whether it is on the stack now. */
+static bool push(struct cairn_exact *exact, struct cairn_exact_thread *thread,
+                 struct cairn_exact_node *parent, const void *key, uintptr_t frame, void *callee)
+{
     struct cairn_exact_entry *entry;
+    struct cairn_exact_node *node;
 
     if (__builtin_expect(thread->depth == thread->cap, 0) && !deepen(exact, thread)) {
         thread->tally.lost++;
         return false;
     }
-    parent =
-        thread->depth > 0 ? thread->stack[thread->depth - 1].node : &thread->roots[exact->flat];
     node = parent->recent;
     if (node == NULL || node->key != key) {
         node = child_of(exact, thread, parent, key, callee);
@@ -238,6 +277,19 @@ static bool push(struct cairn_exact *exact, struct cairn_exact_thread *thread, c
     return true;
 }
 
+/* What goes on has been counted, or will be by somebody else: whoever ends it counts it. */
+static void uncount(struct cairn_exact_thread *thread)
+{
+    struct cairn_exact_node *node = thread->stack[thread->depth - 1].node;
+
+    node->calls--;
+    if (cairn_exact_is_fold(node)) {
+        thread->depth--;
+        account_fold(thread, (struct cairn_exact_fold *)node, -1, 0);
+        thread->depth++;
+    }
+}
+
 /* In a child made by fork: the stack that its thread had, with the time from now on; those calls
  * began elsewhere and are none here. */
 void cairn_exact_inherit(struct cairn_exact *exact, struct cairn_exact_thread *thread)
@@ -255,14 +307,120 @@ void cairn_exact_inherit(struct cairn_exact *exact, struct cairn_exact_thread *t
         known->learnt = path[i].learnt;
         if (known->name == NULL && path[i].name != NULL)
             known->name = cairn_exact_name_copy(exact, thread, path[i].name);
-        if (!push(exact, thread, path[i].key, path[i].frame, NULL))
+        if (!push(exact, thread,
+                  path[i].apart ? &thread->roots[exact->flat] : top_of(exact, thread), path[i].key,
+                  path[i].frame, NULL))
             return;
-        thread->stack[thread->depth - 1].node->calls--;
+        uncount(thread);
     }
 }
 
-/* The record of this thread, with the caller on top of its stack; NULL: the call is lost. */
-static inline struct cairn_exact_thread *begin_call(struct cairn_exact *exact, uintptr_t caller)
+/* How many entries a frame that lives had when they ended without being left: its own, and one of
+ * a callee without a frame. */
+static size_t entries_of(const struct cairn_exact_thread *thread, uintptr_t frame, const void *key)
+{
+    const struct cairn_exact_parked *own = parked_at(thread, frame),
+                                    *native = parked_at(thread, frame | 1);
+
+    if (own == NULL || own->key != key)
+        return 0;
+    return native != NULL && native->turn == own->turn ? 2 : 1;
+}
+
+/* Puts entries of a frame, and of those that called it, back above what is on the stack. */
+static bool put_back(struct cairn_exact *exact, struct cairn_exact_thread *thread, uintptr_t frame,
+                     size_t count, struct cairn_exact_node *parent)
+{
+    size_t top = thread->depth + count;
+
+    while (thread->cap < top)
+        if (!deepen(exact, thread))
+            return false;
+    while (top > thread->depth) {
+        uintptr_t caller;
+        const void *key = exact->host.outer(frame, &caller);
+        size_t entries = entries_of(thread, frame, key);
+
+        if (entries == 2)
+            thread->stack[--top].frame = frame | 1;
+        if (entries > 0)
+            thread->stack[--top].frame = frame;
+        frame = caller;
+    }
+    for (; count > 0; count--) {
+        frame = thread->stack[thread->depth].frame;
+        if (!push(exact, thread, parent, parked_at(thread, frame)->key, frame, NULL))
+            return false;
+        uncount(thread);
+        parent = top_of(exact, thread);
+    }
+    return true;
+}
+
+/* Whether the innermost entry's frame called this one, by way of few that have no events. */
+static bool is_below(const struct cairn_exact *exact, const struct cairn_exact_thread *thread,
+                     uintptr_t frame)
+{
+    uintptr_t top = thread->depth == 0 ? 0 : thread->stack[thread->depth - 1].frame & ~(uintptr_t)1;
+
+    for (int i = 0; i < MOST_UNSEEN && frame != 0 && frame != CAIRN_EXACT_HIDDEN && frame != top;
+         i++)
+        (void)exact->host.outer(frame, &frame);
+    return frame != 0 && frame == top;
+}
+
+/* A frame is at work that is not on the stack. Its callers tell which of them is the innermost
+ * that is: what stands above that has ended, or was switched away from. Those that were switched
+ * away from come back; of none of which a caller is there they stand at a root, above what is
+ * there, since that may have switched to them. The node of what is innermost then. */
+static __attribute__((noinline)) struct cairn_exact_node *find_again(
+    struct cairn_exact *exact, struct cairn_exact_thread *thread, uintptr_t frame)
+{
+    struct cairn_exact_node *root = &thread->roots[exact->flat];
+    size_t depth = 0, count = 0;
+
+    if (exact->partial && is_below(exact, thread, frame))
+        return top_of(exact, thread);
+    for (uintptr_t at = frame, caller; at != 0; at = caller) {
+        const void *key;
+
+        if (at == CAIRN_EXACT_HIDDEN)
+            return top_of(exact, thread);
+        depth = depth_of(thread, at, ~(uintptr_t)1);
+        if (depth > 0)
+            break;
+        key = exact->host.outer(at, &caller);
+        count += entries_of(thread, at, key);
+    }
+    if (depth < thread->depth && (depth > 0 || count == 0))
+        unwind(exact, thread, depth);
+    if (count == 0)
+        return depth > 0 ? top_of(exact, thread) : root;
+    return put_back(exact, thread, frame, count, depth > 0 ? top_of(exact, thread) : root)
+               ? top_of(exact, thread)
+               : root;
+}
+
+/* The node of the caller, which is not the innermost entry; 0: nobody called. */
+static __attribute__((noinline)) struct cairn_exact_node *caller_node(
+    struct cairn_exact *exact, struct cairn_exact_thread *thread, uintptr_t caller)
+{
+    size_t depth;
+
+    if (exact->host.outer != NULL)
+        return caller == 0 ? &thread->roots[exact->flat] : find_again(exact, thread, caller);
+    /* Where callers may be unknown what is on top is known to be alive, unless it is stale. */
+    depth = caller == 0 || (exact->partial && thread->depth > thread->stale)
+                ? 0
+                : depth_of(thread, caller, ~(uintptr_t)1);
+    if (depth > 0)
+        unwind(exact, thread, depth);
+    return top_of(exact, thread);
+}
+
+/* The record of this thread, and the caller's node; NULL: the call is lost. */
+static inline struct cairn_exact_thread *begin_call(struct cairn_exact *exact, uintptr_t caller,
+                                                    struct cairn_exact_node **ret_parent)
 {
     struct cairn_exact_thread *thread = thread_of(exact);
 
@@ -273,25 +431,42 @@ static inline struct cairn_exact_thread *begin_call(struct cairn_exact *exact, u
         return NULL;
     }
     thread->busy = true;
-    if (caller != 0 && thread->depth > 0 &&
-        __builtin_expect((thread->stack[thread->depth - 1].frame & ~(uintptr_t)1) != caller, 0)) {
-        size_t depth = depth_of(thread, caller, ~(uintptr_t)1);
-
-        if (depth > 0)
-            unwind(exact, thread, depth);
-    }
+    if (__builtin_expect(thread->depth > 0
+                             ? (thread->stack[thread->depth - 1].frame & ~(uintptr_t)1) != caller
+                             : thread->parked.count > 0,
+                         0))
+        *ret_parent = caller_node(exact, thread, caller);
+    else
+        *ret_parent = top_of(exact, thread);
     return thread;
 }
 
 void cairn_exact_enter(struct cairn_exact *exact, const void *key, uintptr_t frame,
                        uintptr_t caller, void *callee)
 {
-    struct cairn_exact_thread *thread = begin_call(exact, caller);
+    struct cairn_exact_node *parent;
+    struct cairn_exact_thread *thread = begin_call(exact, caller, &parent);
 
     if (thread == NULL)
         return;
-    (void)push(exact, thread, key, frame, callee);
+    (void)push(exact, thread, parent, key, frame, callee);
     thread->busy = false;
+}
+
+/* The depth above the entry of a frame that ends and is not the innermost; 0: it has none. */
+static __attribute__((noinline)) size_t depth_again(struct cairn_exact *exact,
+                                                    struct cairn_exact_thread *thread,
+                                                    uintptr_t frame)
+{
+    size_t depth = depth_of(thread, frame, ~(uintptr_t)0);
+
+    if (depth > 0 || parked_at(thread, frame) == NULL ||
+        depth_of(thread, frame & ~(uintptr_t)1, ~(uintptr_t)1) > 0)
+        return depth;
+    thread->busy = true;
+    (void)find_again(exact, thread, frame & ~(uintptr_t)1);
+    thread->busy = false;
+    return depth_of(thread, frame, ~(uintptr_t)0);
 }
 
 /* Ends the entry of a frame: the node it was in, NULL: it was not there. */
@@ -301,7 +476,7 @@ static inline struct cairn_exact_node *end_call(struct cairn_exact *exact,
     size_t depth;
     depth = thread->depth;
     if (__builtin_expect(depth == 0 || thread->stack[depth - 1].frame != frame, 0)) {
-        depth = depth_of(thread, frame, ~(uintptr_t)0);
+        depth = depth_again(exact, thread, frame);
         if (depth == 0) {
             thread->tally.strays++;
             return NULL;
@@ -320,6 +495,14 @@ void cairn_exact_leave(struct cairn_exact *exact, uintptr_t frame)
     struct cairn_exact_thread *thread = thread_of(exact);
 
     if (thread != NULL)
+        (void)end_call(exact, thread, frame);
+}
+
+void cairn_exact_leave_top(struct cairn_exact *exact, uintptr_t frame)
+{
+    struct cairn_exact_thread *thread = thread_of(exact);
+
+    if (thread != NULL && thread->depth > 0 && thread->stack[thread->depth - 1].frame == frame)
         (void)end_call(exact, thread, frame);
 }
 
@@ -345,25 +528,21 @@ static struct cairn_exact_extra *extra_of(struct cairn_exact *exact,
 void cairn_exact_resume(struct cairn_exact *exact, const void *key, uintptr_t frame,
                         uintptr_t caller, void *callee)
 {
-    struct cairn_exact_thread *thread = begin_call(exact, caller);
+    struct cairn_exact_node *parent, *node;
+    struct cairn_exact_thread *thread = begin_call(exact, caller, &parent);
     struct cairn_exact_sleeper *sleeper;
     struct cairn_exact_extra *extra;
-    struct cairn_exact_node *node;
 
     if (thread == NULL)
         return;
     sleeper = cairn_pairs_get(&exact->sleepers, frame, 0); /* not before: a child has its own */
     extra = sleeper == NULL ? NULL : sleeper->extra;
-    if (push(exact, thread, key, frame, callee)) {
+    if (push(exact, thread, parent, key, frame, callee)) {
         node = thread->stack[thread->depth - 1].node;
         if (extra == NULL || extra->node != node)
             extra = extra_of(exact, thread, node);
-        node->calls--; /* who ends it will count it */
-        if (cairn_exact_is_fold(node)) {
-            thread->depth--;
-            account_fold(thread, (struct cairn_exact_fold *)node, -1, 0);
-            thread->depth++;
-        }
+        uncount(thread);
+        exact->meter.resumes++;
         if (extra != NULL) {
             extra->resumes++;
             if (sleeper != NULL)
@@ -409,94 +588,10 @@ bool cairn_exact_is_busy(const struct cairn_exact *exact)
     return cairn_exact_here.serial == exact->serial && cairn_exact_here.thread->busy;
 }
 
-void cairn_exact_tally(const struct cairn_exact *exact, struct cairn_exact_tally *ret_tally)
-{
-    *ret_tally = exact->tally;
-    for (const struct cairn_exact_thread *thread = exact->threads; thread; thread = thread->next) {
-        ret_tally->lost += thread->tally.lost;
-        ret_tally->strays += thread->tally.strays;
-        ret_tally->healed += thread->tally.healed;
-        ret_tally->folded += thread->tally.folded;
-    }
-}
-
-static void forget(struct cairn_exact *exact, struct cairn_exact_thread *thread)
-{
-    for (struct cairn_exact_key *key = thread->first_key; key != NULL; key = key->next)
-        if (key->learnt != NULL)
-            exact->host.forget(exact->host.context, key->learnt);
-    if (exact->spool != NULL)
-        return; /* it is to be read */
-    cairn_budget_unmap(&exact->budget, thread->stack, thread->cap * sizeof(*thread->stack));
-    cairn_pairs_release(&thread->children, &exact->budget);
-    cairn_pairs_release(&thread->folds, &exact->budget);
-    cairn_pairs_release(&thread->keys, &exact->budget);
-    cairn_pairs_release(&thread->extras, &exact->budget);
-    cairn_pool_release(&thread->pool, &exact->budget);
-}
-
-void cairn_exact_clear(struct cairn_exact *exact)
-{
-    struct cairn_exact_thread *threads = exact->threads, *next;
-
-    /* Threads that have a record find that it is none of theirs any more. */
-    exact->serial = __atomic_add_fetch(&last_serial, 1, __ATOMIC_RELAXED);
-    exact->threads = NULL;
-    exact->nodes = 0;
-    exact->tally = (struct cairn_exact_tally){0};
-    for (; threads != NULL; threads = next) {
-        next = threads->next;
-        __atomic_store_n(&threads->owner, 0, __ATOMIC_RELEASE);
-        forget(exact, threads);
-        if (exact->spool == NULL)
-            cairn_exact_give_spares(threads, threads);
-    }
-    if (exact->spool == NULL) {
-        cairn_pairs_release(&exact->sleepers, &exact->budget);
-        cairn_pool_release(&exact->pool, &exact->budget);
-    }
-}
-
-void cairn_exact_init(struct cairn_exact *exact, const struct cairn_exact_host *host,
-                      size_t max_bytes, size_t max_nodes, size_t max_depth)
-{
-    cairn_exact_watch();
-    *exact = (struct cairn_exact){.host = *host,
-                                  .budget.max_bytes = max_bytes,
-                                  .max_nodes = max_nodes,
-                                  .max_depth = max_depth,
-                                  .serial = __atomic_add_fetch(&last_serial, 1, __ATOMIC_RELAXED)};
-}
-
 void cairn_exact_end(struct cairn_exact *exact)
 {
     cairn_exact_stop(exact);
+    cairn_meter_write(exact);
     if (exact->spool != NULL && exact->spool->head != NULL && exact->forks == cairn_exact_forks)
         exact->spool->head->ended = 1;
-}
-
-bool cairn_exact_is_forked(const struct cairn_exact *exact)
-{
-    return exact->spool != NULL && exact->spool->inherited && exact->forks == cairn_exact_forks;
-}
-
-void cairn_exact_spool(struct cairn_exact *exact, struct cairn_spool *spool,
-                       cairn_exact_describe *describe)
-{
-    exact->describe = describe;
-    exact->spool = spool;
-    exact->forks = cairn_exact_forks;
-    exact->budget.grow = cairn_spool_grow;
-    exact->budget.shrink = cairn_spool_shrink;
-    exact->budget.context = spool;
-}
-
-void cairn_exact_keep_times(struct cairn_exact *exact, struct cairn_timeline *timeline)
-{
-    exact->timeline = timeline;
-}
-
-void cairn_exact_release(struct cairn_exact *exact)
-{
-    cairn_exact_clear(exact);
 }

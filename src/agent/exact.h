@@ -7,8 +7,10 @@
  *
  * Stacks heal: who leaves takes with it all that was entered above it and never left; who is not
  * there to leave is counted and passed over; who enters below a caller ends what stood above that.
- * Beyond `max_bytes` or `max_nodes` paths are folded to pairs of caller and callee: all sums stay
- * exact, only the tree ends there. What cannot be held even so is counted as lost.
+ * Who has ended so and is at work again (a greenlet was switched away from) is asked for its
+ * callers, and all of them stand there again; that nobody called stands at a root. Beyond
+ * `max_bytes` or `max_nodes` paths are folded to pairs of caller and callee: all sums stay exact,
+ * only the tree ends there. What cannot be held even so is counted as lost.
  *
  * With a spool all of it lies in a file that is read when the process is over, however it ended;
  * a forked child begins a file of its own, with an empty tree. Generators are one call there for
@@ -29,6 +31,7 @@
 
 #include "agentmem.h"
 #include "cursor.h"
+#include "meter.h"
 #include "spool.h"
 
 struct cairn_exact_thread;
@@ -40,6 +43,8 @@ struct cairn_exact_words { /* what a callee is called: UTF-8, borrowed until the
 };
 
 typedef void cairn_exact_describe(void *context, void *learnt, struct cairn_exact_words *ret_words);
+
+#define CAIRN_EXACT_HIDDEN UINTPTR_MAX
 
 struct cairn_exact_host {
     void *context;
@@ -54,6 +59,10 @@ struct cairn_exact_host {
      * yields, after so many units of time; `native`: it had no frame. NULL: nobody wants to know.
      */
     void (*returned)(void *context, uintptr_t caller, int64_t time, bool native);
+    /* Of a frame at work: the key of what runs there, and its caller's frame, 0: none,
+     * CAIRN_EXACT_HIDDEN: that cannot be told. NULL: frames cannot be asked, and what has ended
+     * does not come back. */
+    const void *(*outer)(uintptr_t frame, uintptr_t *ret_caller);
 };
 
 struct cairn_exact_tally { /* what is not in the tree */
@@ -76,7 +85,9 @@ struct cairn_exact {
     unsigned forks, records;         /* with a spool: of the process, and in the file */
     struct cairn_pool pool;          /* with a spool: what belongs to no thread */
     struct cairn_pairs sleepers;     /* frames that yielded */
-    bool flat;                       /* from the next empty stack on: callers are not told apart */
+    struct cairn_meter meter;
+    bool partial; /* not all calls have events: callers may be unknown */
+    bool flat;    /* from the next empty stack on: callers are not told apart */
 };
 
 void cairn_exact_init(struct cairn_exact *exact, const struct cairn_exact_host *host,
@@ -94,10 +105,13 @@ void cairn_exact_keep_times(struct cairn_exact *exact, struct cairn_timeline *ti
 /* Forgets all that was counted. */
 void cairn_exact_clear(struct cairn_exact *exact);
 
-/* `caller`: the frame that called it, 0 when that is not known. */
+/* `caller`: the frame that called it; 0: none did, or, where frames cannot be asked, nobody knows.
+ */
 void cairn_exact_enter(struct cairn_exact *exact, const void *key, uintptr_t frame,
                        uintptr_t caller, void *callee);
 void cairn_exact_leave(struct cairn_exact *exact, uintptr_t frame);
+/* The same of what may never have been seen entering. */
+void cairn_exact_leave_top(struct cairn_exact *exact, uintptr_t frame);
 
 /* A generator goes on, which is no call; it yields. */
 void cairn_exact_resume(struct cairn_exact *exact, const void *key, uintptr_t frame,

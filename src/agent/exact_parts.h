@@ -40,11 +40,20 @@ struct cairn_exact_sleeper {         /* a frame that yielded at least once */
     int64_t since;
 };
 
+struct cairn_exact_parked { /* an entry that ended without being left; its frame may come back */
+    const void *key;
+    uint64_t turn; /* those that ended at once have the same */
+};
+
 struct cairn_exact_key {
     const void *key;
     void *learnt;
     const struct cairn_exact_name *name; /* NULL without a spool */
     struct cairn_exact_key *next;
+    /* Of the meter: of its own calls, and of what it calls of C. */
+    struct cairn_exact_key *touched; /* the next that was looked at */
+    uint32_t looks[2], let_go;       /* let_go: CAIRN_LET_GO_* */
+    int64_t spent[2];
 };
 
 struct cairn_exact_entry {
@@ -62,8 +71,11 @@ struct cairn_exact_thread {
     unsigned forks; /* how many forks lay behind the process when it was last used */
     struct cairn_exact_entry *stack;
     size_t depth, cap;
+    size_t stale; /* of what stands no higher, events may come no more (meter.h) */
     struct cairn_exact_node roots[2]; /* where callers are told apart, where not */
     struct cairn_pairs children, folds, keys, extras;
+    struct cairn_pairs parked; /* by frame, odd ones too */
+    uint64_t turns;            /* how often entries ended without being left */
     struct cairn_exact_fold *first_fold;
     struct cairn_exact_key *first_key;
     struct cairn_exact_extra *first_extra;
@@ -110,6 +122,7 @@ struct cairn_exact_step {
     uintptr_t frame;
     void *learnt;
     const struct cairn_exact_name *name;
+    bool apart; /* at a root, whatever it stands above */
 };
 const struct cairn_exact_step *cairn_exact_path(size_t *ret_depth);
 void cairn_exact_inherit(struct cairn_exact *exact, struct cairn_exact_thread *thread);
@@ -118,6 +131,10 @@ static inline bool cairn_exact_is_fold(const struct cairn_exact_node *node)
 {
     return node->parent == node;
 }
+
+/* A call is over that was `spent` long without what it called, and is the one to be looked at. */
+void cairn_meter_sample(struct cairn_exact *exact, struct cairn_exact_thread *thread,
+                        const struct cairn_exact_node *node, bool native, int64_t spent);
 
 /* Whether a record was made in this process, not in one that it was forked from. */
 bool cairn_exact_is_own(const struct cairn_exact_thread *thread);

@@ -1,4 +1,5 @@
-/* exactrecords.c: which record a thread has: its first event, its end, and forks. */
+/* exactrecords.c: which record a thread has, its first event, its end, and forks; the beginning and
+ * the end of a profile. */
 #include <pthread.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -17,6 +18,7 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_key_t ending;
 static bool watches_ends;
 unsigned cairn_exact_forks;
+static uint64_t last_serial;
 static struct cairn_exact_thread *spare; /* records that nobody has */
 static struct cairn_exact_step *path;    /* the stack of the thread that forked last */
 static size_t path_depth, path_bytes;
@@ -59,8 +61,9 @@ static void before_fork(void)
         const struct cairn_exact_key *key =
             cairn_pairs_get(&thread->keys, (uintptr_t)entry->node->key, 0);
 
-        path[path_depth] =
-            (struct cairn_exact_step){key->key, entry->frame, key->learnt, key->name};
+        path[path_depth] = (struct cairn_exact_step){key->key, entry->frame, key->learnt, key->name,
+                                                     !cairn_exact_is_fold(entry->node) &&
+                                                         entry->node->parent->parent == NULL};
     }
 }
 
@@ -178,6 +181,7 @@ static bool begin_again(struct cairn_exact *exact)
         (void)cairn_spool_again(exact->spool);
         if (exact->timeline != NULL)
             cairn_timeline_again(exact->timeline, exact->spool);
+        cairn_meter_again(exact);
     }
     return exact->spool->head != NULL;
 }
@@ -230,4 +234,90 @@ struct cairn_exact_thread *cairn_exact_attach(struct cairn_exact *exact)
     if (watches_ends)
         (void)pthread_setspecific(ending, thread);
     return thread;
+}
+
+void cairn_exact_tally(const struct cairn_exact *exact, struct cairn_exact_tally *ret_tally)
+{
+    *ret_tally = exact->tally;
+    for (const struct cairn_exact_thread *thread = exact->threads; thread; thread = thread->next) {
+        ret_tally->lost += thread->tally.lost;
+        ret_tally->strays += thread->tally.strays;
+        ret_tally->healed += thread->tally.healed;
+        ret_tally->folded += thread->tally.folded;
+    }
+}
+
+static void forget(struct cairn_exact *exact, struct cairn_exact_thread *thread)
+{
+    for (struct cairn_exact_key *key = thread->first_key; key != NULL; key = key->next)
+        if (key->learnt != NULL)
+            exact->host.forget(exact->host.context, key->learnt);
+    if (exact->spool != NULL)
+        return; /* it is to be read */
+    cairn_budget_unmap(&exact->budget, thread->stack, thread->cap * sizeof(*thread->stack));
+    cairn_pairs_release(&thread->children, &exact->budget);
+    cairn_pairs_release(&thread->folds, &exact->budget);
+    cairn_pairs_release(&thread->keys, &exact->budget);
+    cairn_pairs_release(&thread->extras, &exact->budget);
+    cairn_pairs_release(&thread->parked, &exact->budget);
+    cairn_pool_release(&thread->pool, &exact->budget);
+}
+
+void cairn_exact_clear(struct cairn_exact *exact)
+{
+    struct cairn_exact_thread *threads = exact->threads, *next;
+
+    /* Threads that have a record find that it is none of theirs any more. */
+    exact->serial = __atomic_add_fetch(&last_serial, 1, __ATOMIC_RELAXED);
+    exact->threads = NULL;
+    exact->nodes = 0;
+    exact->tally = (struct cairn_exact_tally){0};
+    for (; threads != NULL; threads = next) {
+        next = threads->next;
+        __atomic_store_n(&threads->owner, 0, __ATOMIC_RELEASE);
+        forget(exact, threads);
+        if (exact->spool == NULL)
+            cairn_exact_give_spares(threads, threads);
+    }
+    if (exact->spool == NULL) {
+        cairn_pairs_release(&exact->sleepers, &exact->budget);
+        cairn_pool_release(&exact->pool, &exact->budget);
+    }
+}
+
+void cairn_exact_init(struct cairn_exact *exact, const struct cairn_exact_host *host,
+                      size_t max_bytes, size_t max_nodes, size_t max_depth)
+{
+    cairn_exact_watch();
+    *exact = (struct cairn_exact){.host = *host,
+                                  .budget.max_bytes = max_bytes,
+                                  .max_nodes = max_nodes,
+                                  .max_depth = max_depth,
+                                  .serial = __atomic_add_fetch(&last_serial, 1, __ATOMIC_RELAXED)};
+}
+
+bool cairn_exact_is_forked(const struct cairn_exact *exact)
+{
+    return exact->spool != NULL && exact->spool->inherited && exact->forks == cairn_exact_forks;
+}
+
+void cairn_exact_spool(struct cairn_exact *exact, struct cairn_spool *spool,
+                       cairn_exact_describe *describe)
+{
+    exact->describe = describe;
+    exact->spool = spool;
+    exact->forks = cairn_exact_forks;
+    exact->budget.grow = cairn_spool_grow;
+    exact->budget.shrink = cairn_spool_shrink;
+    exact->budget.context = spool;
+}
+
+void cairn_exact_keep_times(struct cairn_exact *exact, struct cairn_timeline *timeline)
+{
+    exact->timeline = timeline;
+}
+
+void cairn_exact_release(struct cairn_exact *exact)
+{
+    cairn_exact_clear(exact);
 }

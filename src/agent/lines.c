@@ -255,7 +255,8 @@ void cairn_lines_enter(struct cairn_lines_hub *hub, struct cairn_lines_code *cod
     depth = depth_of(thread, frame);
     if (depth > 0) /* of a frame that is over, and whose end nobody told */
         pop_to(thread, depth - 1, cairn_ticks_now());
-    (void)push(hub, thread, code, frame);
+    if (push(hub, thread, code, frame) != NULL)
+        cairn_lines_charge(hub, code, 2); /* and its end */
 }
 
 /* The entry of a frame in which a line begins, on top of its stack. NULL: no memory. */
@@ -301,6 +302,7 @@ void cairn_lines_line(struct cairn_lines_hub *hub, struct cairn_lines_code *code
     for (struct cairn_lines_counter *counter = code->counters; counter; counter = counter->next)
         if (counter->on)
             counter->sums[entry->line].hits++;
+    cairn_lines_charge(hub, code, 1);
 }
 
 void cairn_lines_called(struct cairn_lines_hub *hub, uintptr_t frame, int64_t ticks, bool native)
@@ -369,6 +371,8 @@ void cairn_lines_resume(struct cairn_lines_hub *hub, struct cairn_lines_code *co
     if (!code->active)
         return;
     cairn_lines_enter(hub, code, frame);
+    if (!code->active) /* it was let go */
+        return;
     entry = entry_of(hub, code, frame, 0);
     if (entry == NULL || sleeper == NULL || sleeper->line >= code->line_count)
         return;
@@ -442,7 +446,8 @@ static void drop_entries(struct cairn_lines_hub *hub, const struct cairn_lines_c
 
 void cairn_lines_on(struct cairn_lines_counter *counter)
 {
-    if (counter->on || counter->sums == NULL) /* a child that could not make its file */
+    if (counter->on || counter->sums == NULL /* a child that could not make its file */ ||
+        (counter->block != NULL && counter->code->gone))
         return;
     counter->on = true;
     counter->since = cairn_ticks_now();

@@ -16,6 +16,9 @@
  * caller's (the GIL); only the end of a thread is noticed without it. Owner: the caller has the
  * hub, the hub has what hangs on it, and outlives the threads. Memory is mapped, never from malloc;
  * errno is left as it was.
+ *
+ * It is long because what is counted of lines, of units and of what they were given begins and ends
+ * with the same calls.
  */
 #ifndef CAIRN_LINES_H
 #define CAIRN_LINES_H
@@ -25,8 +28,11 @@
 
 #include "agentmem.h"
 #include "exact.h"
+#include "linemeter.h"
 #include "spool.h"
+#include "spots.h"
 
+struct cairn_line_counts;
 struct cairn_lines_block;
 
 struct cairn_line_sum {
@@ -48,11 +54,22 @@ struct cairn_lines_counter {
     struct cairn_lines_block *block;  /* in the spool, with the sums; NULL: it is not kept */
 };
 
+#define CAIRN_UNIT_LEADS 1   /* it is counted by itself; others through those before them */
+#define CAIRN_UNIT_SPOT 2    /* what it is given is looked at (spots.h) */
+#define CAIRN_UNIT_WATCHES 4 /* it leads a run of which others are spots */
+
 struct cairn_units { /* how often each unit of a code object's bytecode was executed */
     uint32_t count;
-    const uint8_t *leads;    /* of each unit: 1, it is counted; 0, through those before it */
+    const uint8_t *what;     /* of each unit: CAIRN_UNIT_… */
     uint64_t *hits, *raises; /* NULL: there is no place to count them any more */
+    struct cairn_spots spots;
     struct cairn_lines_block *block; /* in the spool, with the two */
+};
+
+struct cairn_units_plan { /* says the same as the listing; borrowed for good */
+    uint32_t count, spot_count;
+    const uint8_t *what; /* `count` of them */
+    const struct cairn_spot_place *spots;
 };
 
 struct cairn_lines_code {
@@ -60,8 +77,11 @@ struct cairn_lines_code {
     uint32_t first_line, line_count;
     unsigned active; /* counters that are on; 0: lines that come are passed over */
     bool judged;     /* whether it is to be recorded was asked */
+    bool gone;       /* it was recorded, and let go: it cost too much */
+    struct cairn_line_charge charge;
     struct cairn_lines_counter *counters;
-    struct cairn_units *units; /* NULL: they are not counted; else for good */
+    struct cairn_units *units;        /* NULL: they are not counted; else for good */
+    struct cairn_line_counts *counts; /* likewise (linecounts.h) */
 };
 
 struct cairn_lines_hub {
@@ -76,6 +96,7 @@ struct cairn_lines_hub {
     struct cairn_budget spool_budget;
     bool knows_calls, counts_units; /* units: while it is so */
     unsigned forks;                 /* that lay behind the process when it was last looked at */
+    struct cairn_line_meter meter;
 };
 
 void cairn_lines_init(struct cairn_lines_hub *hub, size_t max_bytes);
@@ -105,11 +126,10 @@ void cairn_lines_on(struct cairn_lines_counter *counter);
 void cairn_lines_off(struct cairn_lines_hub *hub, struct cairn_lines_counter *counter);
 
 /* Counts, from now on, how often the code's units are executed, in the spool, under the words that
- * the code has and a listing that says what they are (lines_parts.h). `leads` has `count` bytes, is
- * borrowed for good, and says the same of them as the listing. 0, -CAIRN_ENOMEM. */
-int cairn_lines_count_units(struct cairn_lines_hub *hub, const void *key, uint32_t count,
-                            const uint8_t *leads, const struct cairn_exact_words *words,
-                            struct cairn_span listing);
+ * the code has and a listing that says what they are (lines_parts.h). 0, -CAIRN_ENOMEM. */
+int cairn_lines_count_units(struct cairn_lines_hub *hub, const void *key,
+                            const struct cairn_units_plan *plan,
+                            const struct cairn_exact_words *words, struct cairn_span listing);
 
 /* The listing of code whose units are counted, anew: what was counted goes on. Without memory the
  * old one stays. */
@@ -129,14 +149,26 @@ static inline struct cairn_lines_code *cairn_lines_find(const struct cairn_lines
 /* Whether anybody asks for something of it. */
 static inline bool cairn_lines_asked(const struct cairn_lines_code *code)
 {
-    return code != NULL && (code->counters != NULL || code->units != NULL);
+    return code != NULL && (code->counters != NULL || code->units != NULL || code->counts != NULL);
 }
 
+/* Nobody asks for it any more: no event of it needs to be told. */
+static inline bool cairn_lines_is_over(const struct cairn_lines_code *code)
+{
+    return code->gone && code->active == 0;
+}
+
+/* What is kept of the code is not counted from now on. */
+void cairn_lines_let_go(struct cairn_lines_hub *hub, struct cairn_lines_code *code);
+
 /* A unit of the code is executed; an exception leaves the code's units there. */
-void cairn_lines_unit(struct cairn_lines_hub *hub, const struct cairn_lines_code *code,
-                      uint32_t unit);
+void cairn_lines_unit(struct cairn_lines_hub *hub, struct cairn_lines_code *code, uint32_t unit);
 void cairn_lines_raise(struct cairn_lines_hub *hub, const struct cairn_lines_code *code,
                        uint32_t unit);
+
+/* The spots of code whose units are counted; NULL: nothing is counted there now. */
+struct cairn_spots *cairn_lines_spots_now(struct cairn_lines_hub *hub,
+                                          const struct cairn_lines_code *code);
 
 /* What happens in a frame: it begins; a line of it begins; it ends. */
 void cairn_lines_enter(struct cairn_lines_hub *hub, struct cairn_lines_code *code, uintptr_t frame);

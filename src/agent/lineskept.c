@@ -49,10 +49,10 @@ static char *put_text(char *to, struct cairn_span text)
 }
 
 /* The same, under these words. `head` has how many lines and units there are. */
-static struct cairn_lines_block *block_under(struct cairn_lines_hub *hub,
-                                             struct cairn_lines_block *head,
-                                             const struct cairn_exact_words *words,
-                                             struct cairn_span listing)
+struct cairn_lines_block *cairn_lines_block_make(struct cairn_lines_hub *hub,
+                                                 struct cairn_lines_block *head,
+                                                 const struct cairn_exact_words *words,
+                                                 struct cairn_span listing)
 {
     struct cairn_lines_block *block;
 
@@ -78,7 +78,7 @@ int cairn_lines_keep(struct cairn_lines_hub *hub, struct cairn_lines_counter *co
     struct cairn_lines_block *block;
 
     cairn_lines_look_for_fork(hub);
-    block = block_under(hub, &head, words, (struct cairn_span){NULL, 0});
+    block = cairn_lines_block_make(hub, &head, words, (struct cairn_span){NULL, 0});
     if (block == NULL) {
         cairn_lines_lose(hub);
         return -CAIRN_ENOMEM;
@@ -89,30 +89,37 @@ int cairn_lines_keep(struct cairn_lines_hub *hub, struct cairn_lines_counter *co
     return 0;
 }
 
-static void use_block(struct cairn_units *units, struct cairn_lines_block *block)
+/* `old`: where they were counted until now; NULL: nowhere. */
+static void use_block(struct cairn_units *units, struct cairn_lines_block *block,
+                      const struct cairn_lines_block *old)
 {
     units->block = block;
     units->hits = block == NULL ? NULL : cairn_lines_hits(block);
     units->raises = block == NULL ? NULL : units->hits + units->count;
+    cairn_spots_use(&units->spots, block == NULL ? NULL : cairn_lines_spots(block),
+                    old == NULL ? NULL : cairn_lines_spots(old));
 }
 
-int cairn_lines_count_units(struct cairn_lines_hub *hub, const void *key, uint32_t count,
-                            const uint8_t *leads, const struct cairn_exact_words *words,
-                            struct cairn_span listing)
+int cairn_lines_count_units(struct cairn_lines_hub *hub, const void *key,
+                            const struct cairn_units_plan *plan,
+                            const struct cairn_exact_words *words, struct cairn_span listing)
 {
     struct cairn_lines_code *code = cairn_lines_code_of(hub, key);
-    struct cairn_lines_block *block, head = {.unit_count = count};
+    struct cairn_lines_block *block,
+        head = {.unit_count = plan->count, .spot_count = plan->spot_count};
     struct cairn_units *units =
         code == NULL ? NULL : cairn_pool_alloc(&hub->pool, &hub->budget, sizeof(*units));
 
     cairn_lines_look_for_fork(hub);
-    block = units == NULL ? NULL : block_under(hub, &head, words, listing);
+    block = units == NULL ? NULL : cairn_lines_block_make(hub, &head, words, listing);
     if (block == NULL) {
         cairn_lines_lose(hub);
         return -CAIRN_ENOMEM;
     }
-    *units = (struct cairn_units){.count = count, .leads = leads};
-    use_block(units, block);
+    *units = (struct cairn_units){.count = plan->count,
+                                  .what = plan->what,
+                                  .spots = {.count = plan->spot_count, .places = plan->spots}};
+    use_block(units, block, NULL);
     code->units = units;
     return 0;
 }
@@ -128,32 +135,59 @@ void cairn_lines_list_again(struct cairn_lines_hub *hub, const void *key,
         return;
     old = code->units->block;
     head.unit_count = old->unit_count;
-    block = block_under(hub, &head, words, listing);
+    head.spot_count = old->spot_count;
+    head.let_go = old->let_go;
+    block = cairn_lines_block_make(hub, &head, words, listing);
     if (block == NULL)
         return;
     memcpy(cairn_lines_hits(block), cairn_lines_hits(old), 2 * old->unit_count * sizeof(uint64_t));
-    use_block(code->units, block);
-    old->unit_count = 0; /* nothing is in it any more */
+    memcpy(cairn_lines_spots(block), cairn_lines_spots(old),
+           old->spot_count * sizeof(struct cairn_spot));
+    use_block(code->units, block, old);
+    old->unit_count = old->spot_count = 0; /* nothing is in it any more */
 }
 
-void cairn_lines_unit(struct cairn_lines_hub *hub, const struct cairn_lines_code *code,
-                      uint32_t unit)
+void cairn_lines_unit(struct cairn_lines_hub *hub, struct cairn_lines_code *code, uint32_t unit)
 {
     cairn_lines_look_for_fork(hub);
-    if (code->units->hits == NULL || !hub->counts_units)
+    if (code->units->hits == NULL || !hub->counts_units || code->gone)
         return;
     if (unit < code->units->count)
         code->units->hits[unit]++;
     else
         cairn_lines_lose(hub);
+    cairn_lines_charge(hub, code, 1);
+}
+
+void cairn_lines_let_go(struct cairn_lines_hub *hub, struct cairn_lines_code *code)
+{
+    for (struct cairn_lines_counter *counter = code->counters; counter; counter = counter->next)
+        if (counter->block != NULL) {
+            cairn_lines_off(hub, counter);
+            counter->block->let_go = 1;
+        }
+    if (code->units != NULL && code->units->block != NULL)
+        code->units->block->let_go = 1;
+    if (code->counts != NULL && code->counts->block != NULL)
+        code->counts->block->let_go = 1;
+    code->gone = true;
 }
 
 void cairn_lines_raise(struct cairn_lines_hub *hub, const struct cairn_lines_code *code,
                        uint32_t unit)
 {
     cairn_lines_look_for_fork(hub);
-    if (code->units->raises != NULL && hub->counts_units && unit < code->units->count)
+    if (code->units->raises != NULL && hub->counts_units && !code->gone &&
+        unit < code->units->count)
         code->units->raises[unit]++;
+}
+
+struct cairn_spots *cairn_lines_spots_now(struct cairn_lines_hub *hub,
+                                          const struct cairn_lines_code *code)
+{
+    cairn_lines_look_for_fork(hub);
+    return hub->counts_units && !code->gone && code->units->spots.met != NULL ? &code->units->spots
+                                                                              : NULL;
 }
 
 /* The block in the child's own file. What is counted without a place there goes nowhere. */
@@ -179,6 +213,18 @@ static void again(struct cairn_lines_hub *hub, struct cairn_lines_counter *count
     }
 }
 
+/* What was told of need not be told again: that the child has from its parent. */
+static void counts_again(struct cairn_lines_hub *hub, struct cairn_line_counts *counts)
+{
+    struct cairn_lines_block *block = block_again(hub, counts->block);
+
+    for (uint32_t i = 0; block != NULL && i < counts->place_count; i++) {
+        cairn_lines_places(block)[i] = counts->places[i];
+        cairn_lines_places(block)[i].hits = cairn_lines_places(block)[i].gone = 0;
+    }
+    cairn_lines_use_block(counts, block);
+}
+
 void cairn_lines_again(struct cairn_lines_hub *hub)
 {
     hub->lost = 0; /* what was, the parent says */
@@ -196,9 +242,12 @@ void cairn_lines_again(struct cairn_lines_hub *hub)
             if (counter->block != NULL)
                 again(hub, counter);
         if (code != NULL && code->units != NULL && code->units->block != NULL)
-            use_block(code->units, block_again(hub, code->units->block));
+            use_block(code->units, block_again(hub, code->units->block), code->units->block);
+        if (code != NULL && code->counts != NULL && code->counts->block != NULL)
+            counts_again(hub, code->counts);
     }
     cairn_spool_let_go(hub->spool);
+    cairn_line_meter_again(hub);
 }
 
 void cairn_lines_know_calls(struct cairn_lines_hub *hub, bool knows)
@@ -212,5 +261,6 @@ void cairn_lines_end(struct cairn_lines_hub *hub)
 {
     if (hub->spool == NULL || hub->spool->head == NULL || hub->forks != cairn_exact_forks)
         return;
+    cairn_line_meter_write(hub);
     hub->spool->head->ended = 1;
 }

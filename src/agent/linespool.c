@@ -1,12 +1,15 @@
 #include "linespool.h"
 
+#include <string.h>
+
 #include "lines_parts.h"
 #include "spoolfile.h"
 #include "ticks.h"
 #include "unitspool.h"
 
 #define MOST_COUNT ((uint64_t)INT64_MAX)
-#define MOST_LINES 1000000u /* of a function, as linesmodule.c has it */
+#define MOST_HITS ((uint64_t)1 << 48) /* of a place: sums of these stay numbers */
+#define MOST_LINES 1000000u           /* of a function, as linesmodule.c has it */
 #define MOST_UNITS ((uint32_t)1 << 24)
 
 enum column {
@@ -19,6 +22,7 @@ enum column {
     COL_CALLED,
     COL_NATIVE,
     COL_KNOWN,
+    COL_LET_GO,
     COLS
 };
 
@@ -32,6 +36,7 @@ static const struct cairn_column_def columns[COLS] = {
     [COL_CALLED] = {"called", "ns", CAIRN_ENC_RLE},
     [COL_NATIVE] = {"native", "ns", CAIRN_ENC_RLE},
     [COL_KNOWN] = {"known", "", CAIRN_ENC_RLE},
+    [COL_LET_GO] = {"let_go", "", CAIRN_ENC_RLE},
 };
 
 struct put {
@@ -39,6 +44,8 @@ struct put {
     struct cairn_err *err;
     struct cairn_linespool_result *result;
     struct cairn_unitspool units;
+    const struct cairn_spoolfile *file;
+    CAIRN_VEC(uint64_t) begun; /* of each line of a block: hits on top of those of its sum */
     uint32_t boot_id, thread;
     double tick_ns;
     bool knows_calls;
@@ -57,7 +64,9 @@ static uint64_t to_ns(const struct put *put, int64_t ticks)
     return ns < (double)MOST_COUNT ? (uint64_t)ns : MOST_COUNT;
 }
 
-static int put_line(struct put *put, uint32_t code, uint32_t line, const struct cairn_line_sum *sum)
+/* `known`: 2, of its sum hits alone are. */
+static int put_line(struct put *put, uint32_t code, uint32_t line, const struct cairn_line_sum *sum,
+                    uint64_t known, bool let_go)
 {
     const uint64_t values[COLS] = {
         [COL_TRACK] = put->thread,
@@ -68,7 +77,8 @@ static int put_line(struct put *put, uint32_t code, uint32_t line, const struct 
         [COL_AWAY] = to_ns(put, sum->slept),
         [COL_CALLED] = to_ns(put, sum->called),
         [COL_NATIVE] = to_ns(put, sum->native),
-        [COL_KNOWN] = put->knows_calls,
+        [COL_KNOWN] = known,
+        [COL_LET_GO] = let_go,
     };
     int result;
 
@@ -99,6 +109,26 @@ static int put_code(struct put *put, const struct cairn_lines_block *block, uint
     return cairn_writer_code(put->writer, &def, ret_code);
 }
 
+static int put_spot(struct put *put, uint32_t code, const struct cairn_spot *spot)
+{
+    const struct cairn_span others = {NULL, 0};
+
+    for (size_t i = 0; i < CAIRN_SPOT_KINDS; i++) {
+        const struct cairn_spot_kind *kind = &spot->kinds[i];
+        const struct cairn_spot_name *name =
+            cairn_spoolfile_at(put->file, kind->name, sizeof(*name));
+
+        if (name == NULL || name->size_bytes > CAIRN_SPOT_NAME_BYTES ||
+            cairn_spoolfile_at(put->file, kind->name, sizeof(*name) + name->size_bytes) == NULL)
+            continue;
+        CAIRN_TRY(cairn_unitspool_given(
+            &put->units, put->thread, code, spot->unit,
+            (struct cairn_span){(const uint8_t *)name->text, (size_t)name->size_bytes},
+            kind->hits));
+    }
+    return cairn_unitspool_given(&put->units, put->thread, code, spot->unit, others, spot->others);
+}
+
 static int put_units(struct put *put, const struct cairn_lines_block *block)
 {
     const struct cairn_span listing = {(const uint8_t *)block->text + block->name_bytes +
@@ -107,21 +137,64 @@ static int put_units(struct put *put, const struct cairn_lines_block *block)
     uint32_t code;
 
     CAIRN_TRY(put_code(put, block, &code));
-    return cairn_unitspool_put(&put->units, put->thread, code, listing, cairn_lines_hits(block),
-                               block->unit_count, &put->result->instructions);
+    put->units.let_go = block->let_go == 1;
+    CAIRN_TRY(cairn_unitspool_put(&put->units, put->thread, code, listing, cairn_lines_hits(block),
+                                  block->unit_count, &put->result->instructions));
+    for (uint32_t i = 0; i < block->spot_count; i++)
+        CAIRN_TRY(put_spot(put, code, &cairn_lines_spots(block)[i]));
+    return 0;
+}
+
+static uint64_t less(uint64_t from, uint64_t what)
+{
+    return from > what ? from - what : 0;
+}
+
+/* How often a place was passed: as often as its probe, but for the exceptions in between. Of one
+ * that nobody told of no line begins, whatever its plan says. */
+static int add_places(struct put *put, const struct cairn_lines_block *block)
+{
+    const struct cairn_line_place *places = cairn_lines_places(block);
+    uint64_t left = 0; /* of the probe's, where the place is reached */
+
+    put->begun.count = 0;
+    CAIRN_TRY(cairn_vec_reserve(&put->begun, (size_t)block->line_count + 1, MOST_LINES + 1));
+    memset(put->begun.items, 0, ((size_t)block->line_count + 1) * sizeof(*put->begun.items));
+    for (uint32_t i = 0; i < block->place_count; i++) {
+        uint32_t line = places[i].line - block->first_line;
+
+        if (places[i].probe == i)
+            left = places[i].hits < MOST_HITS ? places[i].hits : MOST_HITS;
+        if (line < block->line_count && (places[i].probe == i || places[i].heard == 1))
+            put->begun.items[line] += left;
+        left = less(left, places[i].gone);
+    }
+    return 0;
+}
+
+static int64_t sum_of(int64_t hits, uint64_t begun)
+{
+    uint64_t sum = to_count(hits) + begun;
+
+    return sum < MOST_COUNT ? (int64_t)sum : INT64_MAX;
 }
 
 static int put_block(struct put *put, const struct cairn_lines_block *block)
 {
     const struct cairn_line_sum *sums = cairn_lines_sums(block);
     uint32_t code = 0; /* none: nothing of it ran, so far */
+    uint64_t known = block->untimed == 1 ? 2 : put->knows_calls;
 
+    CAIRN_TRY(add_places(put, block));
     for (uint32_t i = 0; i < block->line_count; i++) {
-        if (sums[i].hits <= 0 && sums[i].total <= 0)
+        struct cairn_line_sum sum = sums[i];
+
+        sum.hits = sum_of(sum.hits, put->begun.items[i]);
+        if (sum.hits <= 0 && sum.total <= 0)
             continue;
         if (code == 0)
             CAIRN_TRY(put_code(put, block, &code));
-        CAIRN_TRY(put_line(put, code, block->first_line + i, &sums[i]));
+        CAIRN_TRY(put_line(put, code, block->first_line + i, &sum, known, block->let_go == 1));
     }
     return block->unit_count == 0 ? 0 : put_units(put, block);
 }
@@ -134,6 +207,7 @@ static const struct cairn_lines_block *block_at(const struct cairn_spoolfile *fi
         address == NULL ? NULL : cairn_spoolfile_at(file, address, sizeof(*block));
 
     if (block == NULL || block->line_count > MOST_LINES || block->unit_count > MOST_UNITS ||
+        block->place_count > MOST_UNITS || block->spot_count > MOST_UNITS ||
         cairn_spoolfile_at(file, address, cairn_lines_block_bytes(block)) == NULL)
         return NULL;
     return block;
@@ -152,6 +226,8 @@ static int put_file(void *context, const struct cairn_spoolfile *file)
     put->result->processes++;
     put->result->cut_short += file->cut;
     put->result->lost += file->head->lost;
+    cairn_books_add(&put->result->books, &file->head->meter);
+    put->file = file;
     put->thread = 0;
     put->knows_calls = file->head->knows_calls == 1;
     CAIRN_TRY(cairn_writer_track(put->writer, &track, &track.parent));
@@ -181,6 +257,7 @@ int cairn_linespool_put(const char *folder, struct cairn_writer *writer, uint32_
     *ret_result = (struct cairn_linespool_result){0};
     code = cairn_spoolfile_each(folder, &cairn_spool_lines, put_file, &put);
     cairn_unitspool_release(&put.units);
+    cairn_vec_release(&put.begun);
     return code;
 }
 

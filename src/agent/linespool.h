@@ -5,6 +5,7 @@
 #ifndef CAIRN_LINESPOOL_H
 #define CAIRN_LINESPOOL_H
 
+#include "books.h"
 #include "err.h"
 #include "writer.h"
 
@@ -12,6 +13,7 @@ struct cairn_linespool_result {
     uint64_t processes, cut_short; /* files; of them those that were not ended on purpose */
     uint64_t events, lost;         /* times that a line began: counted, and could not be */
     uint64_t instructions;         /* that were executed */
+    struct cairn_books books;
 };
 
 /* Writes the lines of all files of `folder`; `boot_id` is a string of the writer. 0; -CAIRN_EIO,

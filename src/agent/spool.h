@@ -33,6 +33,14 @@ struct cairn_spool_costs {        /* of counting, ns: all of it, and so much wit
     double event;                 /* of each of them, where a timeline is kept; within */
 };
 
+struct cairn_spool_meter { /* the books of counting (meter.h): ns */
+    double share;          /* of what the program itself needs; 0: nobody keeps books */
+    double cpu_ns, cost_ns, setup_ns;
+    double slack_ns; /* so much more is spent until it is known what to let go */
+    uint64_t let_go;
+    uint64_t stopped; /* 1: all counting ended */
+};
+
 struct cairn_spool_head {
     uint64_t magic;
     uint32_t struct_bytes[2];
@@ -45,6 +53,7 @@ struct cairn_spool_head {
     uint64_t knows_calls;           /* 1: of lines: what they call is told apart */
     struct cairn_spool_costs costs; /* of calls: all 0 when they were not measured */
     uint64_t gone;                  /* of a timeline: calls that made room for later ones */
+    struct cairn_spool_meter meter; /* of calls */
 };
 
 struct cairn_spool {

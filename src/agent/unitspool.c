@@ -16,6 +16,7 @@ enum column {
     COL_STRING,
     COL_ON,
     COL_HITS,
+    COL_LET_GO,
     COLS
 };
 
@@ -29,6 +30,26 @@ static const struct cairn_column_def columns[COLS] = {
     [COL_STRING] = {"string", "id", CAIRN_ENC_UVARINT},
     [COL_ON] = {"on", "id", CAIRN_ENC_RLE},
     [COL_HITS] = {"hits", "count", CAIRN_ENC_RLE},
+    [COL_LET_GO] = {"let_go", "", CAIRN_ENC_RLE},
+};
+
+enum given_column {
+    GIVEN_TRACK,
+    GIVEN_CODE,
+    GIVEN_OFFSET,
+    GIVEN_STRING,
+    GIVEN_ON,
+    GIVEN_HITS,
+    GIVENS
+};
+
+static const struct cairn_column_def given_columns[GIVENS] = {
+    [GIVEN_TRACK] = {"track", "id", CAIRN_ENC_RLE},
+    [GIVEN_CODE] = {"code", "id", CAIRN_ENC_RLE},
+    [GIVEN_OFFSET] = {"offset", "bytes", CAIRN_ENC_DELTA_RLE},
+    [GIVEN_STRING] = {"string", "id", CAIRN_ENC_RLE},
+    [GIVEN_ON] = {"on", "id", CAIRN_ENC_UVARINT},
+    [GIVEN_HITS] = {"hits", "count", CAIRN_ENC_UVARINT},
 };
 
 /* --- the listing --- */
@@ -184,14 +205,15 @@ static void count_entry(struct cairn_unitspool *units)
 
 /* --- rows --- */
 
-static int put_row(struct cairn_unitspool *units, const uint64_t values[COLS])
+static int put_row(struct cairn_unitspool *units, uint32_t kind,
+                   const struct cairn_column_def *defs, size_t count, const uint64_t *values)
 {
-    int result = cairn_writer_row(units->writer, CAIRN_ROW_OPCODE, columns, COLS, values);
+    int result = cairn_writer_row(units->writer, kind, defs, count, values);
 
     if (result != -CAIRN_ELIMIT)
         return result;
     CAIRN_TRY(cairn_writer_flush(units->writer, CAIRN_CHUNK_DATA, units->err));
-    return cairn_writer_row(units->writer, CAIRN_ROW_OPCODE, columns, COLS, values);
+    return cairn_writer_row(units->writer, kind, defs, count, values);
 }
 
 int cairn_unitspool_put(struct cairn_unitspool *units, uint32_t track, uint32_t code,
@@ -212,6 +234,7 @@ int cairn_unitspool_put(struct cairn_unitspool *units, uint32_t track, uint32_t 
             [COL_TARGET] = instruction->target,
             [COL_DEPTH] = instruction->depth,
             [COL_HITS] = instruction->hits,
+            [COL_LET_GO] = units->let_go,
         };
         uint32_t text, form;
 
@@ -219,10 +242,35 @@ int cairn_unitspool_put(struct cairn_unitspool *units, uint32_t track, uint32_t 
         CAIRN_TRY(cairn_writer_string(units->writer, instruction->form, &form));
         values[COL_STRING] = text;
         values[COL_ON] = form;
-        CAIRN_TRY(put_row(units, values));
+        CAIRN_TRY(put_row(units, CAIRN_ROW_OPCODE, columns, COLS, values));
         *instructions += instruction->hits;
     }
     return 0;
+}
+
+int cairn_unitspool_given(struct cairn_unitspool *units, uint32_t track, uint32_t code,
+                          uint64_t unit, struct cairn_span kind, uint64_t hits)
+{
+    const struct cairn_instruction *all = units->instructions.items;
+    size_t i = 0, count = units->instructions.count;
+    uint32_t text, given = 0;
+
+    while (i < count && all[i].unit < unit)
+        i++;
+    while (i + 1 < count && is_called(&all[i], "EXTENDED_ARG"))
+        i++;
+    if (hits == 0 || i == count)
+        return 0;
+    CAIRN_TRY(cairn_writer_string(units->writer, all[i].text, &text));
+    if (kind.size_bytes > 0)
+        CAIRN_TRY(cairn_writer_string(units->writer, kind, &given));
+    return put_row(units, CAIRN_ROW_GIVEN, given_columns, GIVENS,
+                   (const uint64_t[GIVENS]){[GIVEN_TRACK] = track,
+                                            [GIVEN_CODE] = code,
+                                            [GIVEN_OFFSET] = (uint64_t)all[i].unit * UNIT_BYTES,
+                                            [GIVEN_STRING] = text,
+                                            [GIVEN_ON] = given,
+                                            [GIVEN_HITS] = to_count(hits)});
 }
 
 void cairn_unitspool_release(struct cairn_unitspool *units)

@@ -7,7 +7,8 @@
  * interpreter told; and what stands in front of the first RESUME as often as that, for nobody is
  * told of it (of a generator that means: for each body that began).
  *
- * Owner: the caller has it, zeroed but for `writer` and `err`, and releases it.
+ * Owner: the caller has it, zeroed but for `writer` and `err`, says of each code
+ * whether it was let go, and releases it.
  */
 #ifndef CAIRN_UNITSPOOL_H
 #define CAIRN_UNITSPOOL_H
@@ -26,7 +27,8 @@ struct cairn_instruction {
 struct cairn_unitspool {
     struct cairn_writer *writer;
     struct cairn_err *err;
-    CAIRN_VEC(struct cairn_instruction) instructions; /* of the code at hand */
+    bool let_go; /* the code at hand was not counted to the end */
+    CAIRN_VEC(struct cairn_instruction) instructions; /* of it */
 };
 
 /* `hits`: of `unit_count` units, and behind them what they raised. What the listing says may be
@@ -35,6 +37,11 @@ struct cairn_unitspool {
 int cairn_unitspool_put(struct cairn_unitspool *units, uint32_t track, uint32_t code,
                         struct cairn_span listing, const uint64_t *hits, uint32_t unit_count,
                         uint64_t *instructions);
+
+/* What one of the instructions that were put last was given, or the one that it extends, and how
+ * often; empty: others. */
+int cairn_unitspool_given(struct cairn_unitspool *units, uint32_t track, uint32_t code,
+                          uint64_t unit, struct cairn_span kind, uint64_t hits);
 void cairn_unitspool_release(struct cairn_unitspool *units);
 
 #endif

@@ -22,21 +22,14 @@ void cairn_blocker_sums_release(struct cairn_blocker_sums *sums)
     *sums = (struct cairn_blocker_sums){0};
 }
 
-int cairn_blocker_sums_add(struct cairn_blocker_sums *sums, uint32_t on, uint64_t waited_ns,
-                           uint64_t idle_ns)
+int cairn_blocker_sums_new(struct cairn_blocker_sums *sums, uint32_t on)
 {
-    struct cairn_blocker *blocker;
     size_t count = sums->sums.count;
 
-    if (!sums->index[on]) {
-        CAIRN_TRY(cairn_vec_reserve(&sums->sums, count + 1, BLOCKERS_MAX));
-        sums->sums.items[count] = (struct cairn_blocker){cairn_model_text(sums->model, on), 0, 0};
-        sums->sums.count = count + 1;
-        sums->index[on] = (uint32_t)count + 1;
-    }
-    blocker = &sums->sums.items[sums->index[on] - 1];
-    blocker->waited_ns += waited_ns;
-    blocker->idle_ns += idle_ns;
+    CAIRN_TRY(cairn_vec_reserve(&sums->sums, count + 1, BLOCKERS_MAX));
+    sums->sums.items[count] = (struct cairn_blocker){cairn_model_text(sums->model, on), 0, 0};
+    sums->sums.count = count + 1;
+    sums->index[on] = (uint32_t)count + 1;
     return 0;
 }
 

@@ -25,9 +25,23 @@ struct cairn_blocker_sums {
 int cairn_blocker_sums_init(struct cairn_blocker_sums *sums, const struct cairn_model *model);
 void cairn_blocker_sums_release(struct cairn_blocker_sums *sums);
 
+/* Room for a text that nobody waited for yet. 0 or -CAIRN_ENOMEM. */
+int cairn_blocker_sums_new(struct cairn_blocker_sums *sums, uint32_t on);
+
 /* 0 or -CAIRN_ENOMEM. */
-int cairn_blocker_sums_add(struct cairn_blocker_sums *sums, uint32_t on, uint64_t waited_ns,
-                           uint64_t idle_ns);
+static inline int cairn_blocker_sums_add(struct cairn_blocker_sums *sums, uint32_t on,
+                                         uint64_t waited_ns, uint64_t idle_ns)
+{
+    struct cairn_blocker *blocker;
+    int code = sums->index[on] ? 0 : cairn_blocker_sums_new(sums, on);
+
+    if (code < 0)
+        return code;
+    blocker = &sums->sums.items[sums->index[on] - 1];
+    blocker->waited_ns += waited_ns;
+    blocker->idle_ns += idle_ns;
+    return 0;
+}
 
 /* Hands them over, the longest first, idle waiting left out; then by all of it. */
 void cairn_blocker_sums_finish(struct cairn_blocker_sums *sums, struct cairn_blockers *ret);

@@ -177,8 +177,8 @@ static int make_selves(const struct cairn_tally *tally, const bool *matched,
     return 0;
 }
 
-static int match(const struct cairn_model *model, const char *name, bool *matched,
-                 struct cairn_err *err)
+int cairn_rows_match(const struct cairn_model *model, const char *name, bool *matched,
+                     struct cairn_err *err)
 {
     const struct cairn_function *functions;
     size_t count = cairn_model_functions(model, &functions);
@@ -211,7 +211,7 @@ int cairn_rows_callers(const struct cairn_tally *tally, const char *name,
         cairn_err_set(err, code, 0, "callers", "cannot find the callers");
         goto out;
     }
-    code = match(tally->model, name, matched, err);
+    code = cairn_rows_match(tally->model, name, matched, err);
     if (code < 0)
         goto out;
     find_edges(tally->model, matched, callers, callees);

@@ -6,23 +6,36 @@
 #ifndef CAIRN_COUNTEDLINES_H
 #define CAIRN_COUNTEDLINES_H
 
-#include "tally.h"
+#include "table.h"
 #include "vec.h"
 
 struct cairn_counted_function {
     uint32_t function;   /* of the model */
     size_t first, count; /* of the lines */
     uint64_t total_ns;   /* of its lines: of one that calls itself, each level */
+    bool untimed;        /* of samples */
+    bool let_go;         /* its lines are those until then */
+};
+
+/* What samples tell of a line that was counted and not timed, in the tally's metric. Bounds are
+ * those of 95 %, ns. */
+struct cairn_sampled_line {
+    struct cairn_weight self, total; /* at the line; and in what it called, recursion once */
+    double self_low_ns, self_high_ns, total_low_ns, total_high_ns;
 };
 
 struct cairn_counted_table {
     CAIRN_VEC(struct cairn_counted_line) lines; /* by function and line; `thread` says nothing */
+    /* Of each line; empty: all have times of their own, or there are no samples. The total of a
+     * line that has none is that of its samples. */
+    CAIRN_VEC(struct cairn_sampled_line) sampled;
+    bool any_untimed;
     CAIRN_VEC(struct cairn_counted_function) functions; /* by time, the most first */
 };
 
-/* 0 or -CAIRN_ENOMEM; to be released in any case. */
-int cairn_counted_table_make(const struct cairn_tally *tally,
-                             struct cairn_counted_table *ret_table);
+/* 0 or a negative code with `err` filled; to be released in any case. */
+int cairn_counted_table_make(const struct cairn_tally *tally, struct cairn_counted_table *ret_table,
+                             struct cairn_err *err);
 void cairn_counted_table_release(struct cairn_counted_table *table);
 
 #endif

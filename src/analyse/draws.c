@@ -36,7 +36,7 @@ static void end_block(struct cairn_draws *draws)
     }
 }
 
-static int begin_block(struct cairn_draws *draws, const struct cairn_sample *sample)
+int cairn_draws_begin(struct cairn_draws *draws, const struct cairn_sample *sample)
 {
     end_block(draws);
     draws->block_ticks = 0;
@@ -49,29 +49,6 @@ static int begin_block(struct cairn_draws *draws, const struct cairn_sample *sam
     }
     draws->block = sample->block;
     draws->block_ticks = sample->block_ticks;
-    return 0;
-}
-
-int cairn_draws_add(struct cairn_draws *draws, const struct cairn_sample *sample,
-                    unsigned draw_class, uint64_t value_ns)
-{
-    uint64_t wall_ns = sample->last_ns - sample->first_ns, before_ns = sample->first_ns;
-    double *ticks, share;
-
-    if (draws->block != sample->block) {
-        int code = begin_block(draws, sample);
-
-        if (code < 0)
-            return code;
-    }
-    if (!value_ns || !wall_ns)
-        return 0;
-    ticks = draws->ticks[draw_class].items + sample->tick;
-    share = value_ns == wall_ns ? 1 : (double)value_ns / (double)wall_ns;
-    for (uint32_t i = 0; i < sample->ticks; i++) {
-        ticks[i] += share * (double)(sample->times_ns[i] - before_ns);
-        before_ns = sample->times_ns[i];
-    }
     return 0;
 }
 

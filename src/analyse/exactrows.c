@@ -6,7 +6,10 @@
 #include "alloc.h"
 #include "countingcost.h"
 #include "map.h"
+#include "pairs.h"
 
+#define NS_PER_S 1e9
+#define MOST_NS 1e18 /* of a time that another tool tells */
 #define MOST_ITEMS ((size_t)1 << 30)
 #define GOOD 0.1 /* counting took no more of a row's own time */
 #define FAIR 0.5
@@ -72,10 +75,9 @@ static int line_of(struct make *make, uint32_t function, struct cairn_exact_line
     return 0;
 }
 
-static int add_caller(struct make *make, uint32_t callee, uint32_t function, bool repeated,
-                      const struct cairn_call_sum *sum)
+static int caller_of(struct make *make, uint32_t callee, uint32_t function,
+                     struct cairn_exact_caller **ret_caller)
 {
-    struct cairn_exact_caller *caller;
     uint64_t place;
 
     if (!cairn_map_get(&make->callers, callee, function, &place)) {
@@ -83,9 +85,19 @@ static int add_caller(struct make *make, uint32_t callee, uint32_t function, boo
         CAIRN_TRY(cairn_vec_reserve(&make->table->callers, place + 1, MOST_ITEMS));
         CAIRN_TRY(cairn_map_put(&make->callers, callee, function, place));
         make->table->callers.items[make->table->callers.count++] =
-            (struct cairn_exact_caller){.callee = callee, .function = function};
+            (struct cairn_exact_caller){.callee = callee, .function = function, .plain = true};
     }
-    caller = &make->table->callers.items[place];
+    *ret_caller = &make->table->callers.items[place];
+    return 0;
+}
+
+static int add_caller(struct make *make, uint32_t callee, uint32_t function, bool repeated,
+                      const struct cairn_call_sum *sum)
+{
+    struct cairn_exact_caller *caller;
+
+    CAIRN_TRY(caller_of(make, callee, function, &caller));
+    caller->plain = false;
     caller->calls += sum->calls;
     caller->self_ns += sum->self_ns;
     if (!repeated) {
@@ -129,6 +141,70 @@ static int add(struct make *make, const struct cairn_call_sum *sum)
     if (parent == 0 || make->functions[function_of(make, parent)].kind != CAIRN_FUNCTION_PYTHON)
         return 0;
     return add_caller(make, function, function_of(make, parent), pair_repeated, sum);
+}
+
+/* Of all that was added so far: one division, so that the last bit is that of the sum. */
+static void set_seconds(struct cairn_exact_table *table)
+{
+    for (size_t i = 0; i < table->lines.count; i++) {
+        table->lines.items[i].self_s = (double)table->lines.items[i].self_ns / NS_PER_S;
+        table->lines.items[i].total_s = (double)table->lines.items[i].total_ns / NS_PER_S;
+    }
+    for (size_t i = 0; i < table->callers.count; i++) {
+        table->callers.items[i].self_s = (double)table->callers.items[i].self_ns / NS_PER_S;
+        table->callers.items[i].total_s = (double)table->callers.items[i].total_ns / NS_PER_S;
+    }
+}
+
+/* A calibrated profiler may tell a time below zero. */
+static uint64_t ns_of(double seconds)
+{
+    double ns = seconds * NS_PER_S;
+
+    return ns > 0 ? (uint64_t)llround(ns < MOST_NS ? ns : MOST_NS) : 0;
+}
+
+static int add_pair(struct make *make, const struct cairn_call_pair *pair)
+{
+    uint64_t self_ns = ns_of(pair->self_s), total_ns = ns_of(pair->total_s);
+    struct cairn_exact_caller *caller;
+    struct cairn_exact_line *line;
+
+    if (pair->caller != UINT32_MAX) {
+        CAIRN_TRY(caller_of(make, pair->function, pair->caller, &caller));
+        caller->plain &= pair->plain;
+        caller->calls += pair->calls;
+        caller->primitive_calls += pair->primitive_calls;
+        caller->self_ns += self_ns;
+        caller->total_ns += total_ns;
+        caller->self_s += pair->self_s;
+        caller->total_s += pair->total_s;
+        return 0;
+    }
+    CAIRN_TRY(line_of(make, pair->function, &line));
+    line->calls += pair->calls;
+    line->primitive_calls += pair->primitive_calls;
+    line->self_ns += self_ns;
+    line->total_ns += total_ns;
+    line->self_s += pair->self_s;
+    line->total_s += pair->total_s;
+    make->table->calls += pair->calls;
+    make->table->self_ns += self_ns;
+    return 0;
+}
+
+static int add_pairs(struct make *make, const struct cairn_tally *tally)
+{
+    const struct cairn_call_pair *pairs;
+    size_t count = cairn_model_pairs(tally->model, &pairs);
+
+    set_seconds(make->table);
+    if (!cairn_exact_table_is_told(tally))
+        return 0;
+    for (size_t i = 0; i < count; i++)
+        if (tally->kept[pairs[i].thread])
+            CAIRN_TRY(add_pair(make, &pairs[i]));
+    return 0;
 }
 
 static int by_callee(const void *left, const void *right)
@@ -179,7 +255,8 @@ static void order_rows(struct make *make, enum cairn_sort sort)
     for (size_t i = 0; i < table->callers.count; i++) {
         uint64_t place = 0;
 
-        (void)cairn_map_get(&make->lines, table->callers.items[i].callee, 0, &place);
+        if (!cairn_map_get(&make->lines, table->callers.items[i].callee, 0, &place))
+            continue; /* of a table that is damaged */
         if (table->lines.items[place].caller_count++ == 0)
             table->lines.items[place].first_caller = i;
     }
@@ -188,12 +265,44 @@ static void order_rows(struct make *make, enum cairn_sort sort)
                 &order);
 }
 
+/* Whatever the filter keeps: a forked child does not count what its parent let go. */
+static int tell_what_was_let_go(struct make *make, const struct cairn_call_sum *sums, size_t count)
+{
+    struct cairn_exact_table *table = make->table;
+    const struct cairn_function *functions;
+    uint8_t *let_go =
+        cairn_calloc(cairn_model_functions(make->model, &functions) + 1, sizeof(*let_go));
+
+    if (let_go == NULL)
+        return -CAIRN_ENOMEM;
+    for (size_t i = 0; i < count; i++) {
+        let_go[function_of(make, sums[i].node)] |= sums[i].let_go;
+        table->natives_let_go |= sums[i].let_go != 0;
+    }
+    for (size_t i = 0; i < table->lines.count; i++) {
+        table->lines.items[i].let_go = let_go[table->lines.items[i].function];
+        table->let_go += table->lines.items[i].let_go & CAIRN_CALLS_LET_GO;
+    }
+    free(let_go);
+    return 0;
+}
+
 bool cairn_exact_table_has(const struct cairn_tally *tally)
 {
     const struct cairn_call_sum *sums;
 
     return tally->filter.metric == CAIRN_METRIC_WALL && !tally->filter.region &&
-           cairn_model_calls(tally->model, &sums) > 0;
+           (cairn_model_calls(tally->model, &sums) > 0 || cairn_exact_table_is_told(tally));
+}
+
+bool cairn_exact_table_is_told(const struct cairn_tally *tally)
+{
+    const struct cairn_filter *filter = &tally->filter;
+    const struct cairn_call_pair *pairs;
+
+    return filter->metric == CAIRN_METRIC_WALL && !filter->region && !filter->focus &&
+           !filter->ignore && !filter->only_my_code && !filter->overlays && filter->from_ns == 0 &&
+           filter->to_ns == UINT64_MAX && cairn_model_pairs(tally->model, &pairs) > 0;
 }
 
 int cairn_exact_table_make(const struct cairn_tally *tally, enum cairn_sort sort,
@@ -218,11 +327,30 @@ int cairn_exact_table_make(const struct cairn_tally *tally, enum cairn_sort sort
         if (tally->kept[sums[i].thread])
             code = add(&make, &sums[i]);
     if (code == 0)
+        code = add_pairs(&make, tally);
+    ret_table->stopped = cairn_model_counter(tally->model, "overhead_stopped") > 0;
+    if (code == 0)
+        code = tell_what_was_let_go(&make, sums, count);
+    if (code == 0)
         order_rows(&make, sort);
     cairn_map_release(&make.lines);
     cairn_map_release(&make.callers);
     cairn_counting_cost_release(&make.cost);
     return code;
+}
+
+bool cairn_exact_is_whole(const struct cairn_exact_table *table,
+                          const struct cairn_exact_line *line)
+{
+    bool python = line->kind[0] == 'p';
+
+    return !table->stopped && (line->let_go & CAIRN_CALLS_LET_GO) == 0 &&
+           (python || !table->natives_let_go);
+}
+
+bool cairn_exact_misses(const struct cairn_exact_table *table)
+{
+    return table->stopped || table->let_go > 0 || table->natives_let_go;
 }
 
 const char *cairn_exact_confidence(const struct cairn_exact_table *table,

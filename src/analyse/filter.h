@@ -22,6 +22,7 @@ struct cairn_filter {
     bool only_my_code;       /* frames of others are folded into the nearest frame of the user's */
     bool threads_joined;     /* stacks are summed over a process's threads: for who shows no
                                 thread's stacks; a cell for each would take most time and memory */
+    unsigned slices;         /* above 1: so many equal parts of the time have cells of their own */
     uint64_t from_ns, to_ns; /* from the start of the recording; 0 and UINT64_MAX: all */
 };
 

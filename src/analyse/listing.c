@@ -162,34 +162,64 @@ static int find_function(const struct cairn_tally *tally, const char *name, uint
 
 /* --- its instructions --- */
 
-/* The name of the instruction, without what it is given: constants may be shown in another order in
- * another process. */
-static struct cairn_span name_of(const struct cairn_counted_opcode *opcode)
+static struct cairn_span name_in(struct cairn_span text)
 {
-    const uint8_t *blank = memchr(opcode->text.data, ' ', opcode->text.size_bytes);
+    const uint8_t *blank = text.size_bytes > 0 ? memchr(text.data, ' ', text.size_bytes) : NULL;
 
-    return (struct cairn_span){opcode->text.data, blank ? (size_t)(blank - opcode->text.data)
-                                                        : opcode->text.size_bytes};
+    return (struct cairn_span){text.data, blank ? (size_t)(blank - text.data) : text.size_bytes};
 }
 
-static int by_offset(const void *left, const void *right)
+struct cairn_span cairn_listed_name(const struct cairn_counted_opcode *opcode)
 {
-    const struct cairn_listed *a = left, *b = right;
-    struct cairn_span name = name_of(&a->opcode), other = name_of(&b->opcode);
-    size_t least = name.size_bytes < other.size_bytes ? name.size_bytes : other.size_bytes;
-    int order;
+    return name_in(opcode->text);
+}
 
-    if (a->opcode.offset != b->opcode.offset)
-        return a->opcode.offset < b->opcode.offset ? -1 : 1;
-    order = memcmp(name.data, other.data, least);
-    return order != 0 ? order
-                      : (name.size_bytes > other.size_bytes) - (name.size_bytes < other.size_bytes);
+static int compare_texts(struct cairn_span a, struct cairn_span b)
+{
+    size_t least = a.size_bytes < b.size_bytes ? a.size_bytes : b.size_bytes;
+    int order = least == 0 ? 0 : memcmp(a.data, b.data, least);
+
+    return order != 0 ? order : (a.size_bytes > b.size_bytes) - (a.size_bytes < b.size_bytes);
+}
+
+static int by_place(const void *left, const void *right)
+{
+    const struct cairn_counted_opcode *a = &((const struct cairn_listed *)left)->opcode;
+    const struct cairn_counted_opcode *b = &((const struct cairn_listed *)right)->opcode;
+
+    if (a->function != b->function)
+        return a->function < b->function ? -1 : 1;
+    if (a->offset != b->offset)
+        return a->offset < b->offset ? -1 : 1;
+    return compare_texts(cairn_listed_name(a), cairn_listed_name(b));
+}
+
+size_t cairn_listed_merge(struct cairn_listed *items, size_t count)
+{
+    size_t kept = 0;
+
+    if (count == 0)
+        return 0;
+    qsort(items, count, sizeof(*items), by_place);
+    for (size_t i = 1; i < count; i++) {
+        struct cairn_counted_opcode *last = &items[kept].opcode;
+
+        if (by_place(&items[kept], &items[i]) == 0) {
+            last->hits += items[i].opcode.hits;
+            last->let_go |= items[i].opcode.let_go;
+            if (last->form.size_bytes == 0)
+                last->form = items[i].opcode.form;
+        } else {
+            items[++kept] = items[i];
+        }
+    }
+    return kept + 1;
 }
 
 static int take_items(struct cairn_listing *listing, const struct cairn_tally *tally)
 {
     const struct cairn_counted_opcode *opcodes;
-    size_t count = cairn_model_counted_opcodes(tally->model, &opcodes), kept = 0;
+    size_t count = cairn_model_counted_opcodes(tally->model, &opcodes);
 
     for (size_t i = 0; i < count; i++) {
         if (opcodes[i].function != listing->function || !tally->kept[opcodes[i].thread])
@@ -197,24 +227,103 @@ static int take_items(struct cairn_listing *listing, const struct cairn_tally *t
         CAIRN_TRY(cairn_vec_reserve(&listing->items, listing->items.count + 1, MOST_ITEMS));
         listing->items.items[listing->items.count++] = (struct cairn_listed){.opcode = opcodes[i]};
         listing->hits += opcodes[i].hits;
+        listing->let_go |= opcodes[i].let_go;
     }
-    if (listing->items.count == 0)
-        return 0;
-    qsort(listing->items.items, listing->items.count, sizeof(*listing->items.items), by_offset);
-    for (size_t i = 1; i < listing->items.count; i++) {
-        struct cairn_listed *last = &listing->items.items[kept], *item = &listing->items.items[i];
-
-        if (by_offset(last, item) == 0) {
-            last->opcode.hits += item->opcode.hits;
-            if (last->opcode.form.size_bytes == 0)
-                last->opcode.form = item->opcode.form;
-        } else {
-            listing->items.items[++kept] = *item;
-        }
-    }
-    listing->items.count = kept + 1;
+    listing->items.count = cairn_listed_merge(listing->items.items, listing->items.count);
     return 0;
 }
+
+/* --- what they were given --- */
+
+static int by_instruction(const struct cairn_counted_given *a, const struct cairn_counted_given *b)
+{
+    if (a->offset != b->offset)
+        return a->offset < b->offset ? -1 : 1;
+    return compare_texts(name_in(a->text), name_in(b->text));
+}
+
+static int by_kind(const void *left, const void *right)
+{
+    int order = by_instruction(left, right);
+
+    return order != 0 ? order
+                      : compare_texts(((const struct cairn_counted_given *)left)->kind,
+                                      ((const struct cairn_counted_given *)right)->kind);
+}
+
+static int by_hits(const void *left, const void *right)
+{
+    const struct cairn_counted_given *a = left, *b = right;
+    int order = by_instruction(a, b);
+
+    if (order != 0)
+        return order;
+    if ((a->kind.size_bytes == 0) != (b->kind.size_bytes == 0))
+        return a->kind.size_bytes == 0 ? 1 : -1;
+    if (a->hits != b->hits)
+        return a->hits > b->hits ? -1 : 1;
+    return compare_texts(a->kind, b->kind);
+}
+
+/* Those that are alike are of several processes, and become one. */
+static void merge_given(struct cairn_listing *listing)
+{
+    struct cairn_counted_given *all = listing->given.items;
+    size_t kept = 0;
+
+    qsort(all, listing->given.count, sizeof(*all), by_kind);
+    for (size_t i = 1; i < listing->given.count; i++) {
+        if (by_kind(&all[kept], &all[i]) == 0)
+            all[kept].hits += all[i].hits;
+        else
+            all[++kept] = all[i];
+    }
+    listing->given.count = kept + 1;
+    qsort(all, listing->given.count, sizeof(*all), by_hits);
+}
+
+/* Both are by offset and name. */
+static void hand_out(struct cairn_listing *listing)
+{
+    size_t at = 0;
+
+    for (size_t i = 0; i < listing->items.count; i++) {
+        struct cairn_listed *item = &listing->items.items[i];
+        const struct cairn_counted_given instruction = {.offset = item->opcode.offset,
+                                                        .text = item->opcode.text};
+
+        while (at < listing->given.count &&
+               by_instruction(&listing->given.items[at], &instruction) < 0)
+            at++;
+        item->given_from = at;
+        for (; at < listing->given.count &&
+               by_instruction(&listing->given.items[at], &instruction) == 0;
+             at++) {
+            item->given_count++;
+            item->looked += listing->given.items[at].hits;
+        }
+    }
+}
+
+static int take_given(struct cairn_listing *listing, const struct cairn_tally *tally)
+{
+    const struct cairn_counted_given *given;
+    size_t count = cairn_model_counted_given(tally->model, &given);
+
+    for (size_t i = 0; i < count; i++) {
+        if (given[i].function != listing->function || !tally->kept[given[i].thread])
+            continue;
+        CAIRN_TRY(cairn_vec_reserve(&listing->given, listing->given.count + 1, MOST_ITEMS));
+        listing->given.items[listing->given.count++] = given[i];
+    }
+    if (listing->given.count == 0)
+        return 0;
+    merge_given(listing);
+    hand_out(listing);
+    return 0;
+}
+
+/* --- samples --- */
 
 /* The last instruction that begins at the offset or before it: behind it lie its caches. */
 static struct cairn_listed *item_at(struct cairn_listing *listing, int64_t offset)
@@ -266,6 +375,8 @@ int cairn_listing_make(const struct cairn_tally *tally, const char *name,
     if (code == 0)
         code = take_items(ret_listing, tally);
     if (code == 0)
+        code = take_given(ret_listing, tally);
+    if (code == 0)
         take_samples(ret_listing, tally);
     else
         cairn_listing_release(ret_listing);
@@ -276,4 +387,5 @@ int cairn_listing_make(const struct cairn_tally *tally, const char *name,
 void cairn_listing_release(struct cairn_listing *listing)
 {
     cairn_vec_release(&listing->items);
+    cairn_vec_release(&listing->given);
 }

@@ -113,10 +113,3 @@ uint32_t cairn_strips_join(struct cairn_strips *strips, uint32_t to, uint32_t fr
         into[i] += more[i];
     return to;
 }
-
-double cairn_strips_at(const struct cairn_strips *strips, uint32_t item, unsigned strip)
-{
-    const float *cells = cells_of(strips, item);
-
-    return cells ? (double)cells[strip] : 0;
-}

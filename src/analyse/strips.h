@@ -40,6 +40,14 @@ void cairn_strips_match(struct cairn_strips *strips, struct cairn_strips *others
 uint32_t cairn_strips_join(struct cairn_strips *strips, uint32_t to, uint32_t from);
 
 /* An item's ns in a strip; 0 of an item that nothing was added to. */
-double cairn_strips_at(const struct cairn_strips *strips, uint32_t item, unsigned strip);
+static inline double cairn_strips_at(const struct cairn_strips *strips, uint32_t item,
+                                     unsigned strip)
+{
+    size_t first = (size_t)item * strips->count;
+
+    if (item == CAIRN_STRIPS_NONE || first >= strips->cells.count)
+        return 0;
+    return (double)strips->cells.items[first + strip];
+}
 
 #endif

@@ -17,14 +17,20 @@ int cairn_sums_init(struct cairn_sums *sums, size_t group_count, size_t node_cou
     return sums->arrays ? 0 : -CAIRN_ENOMEM;
 }
 
-void cairn_sums_release(struct cairn_sums *sums)
+void cairn_sums_settle(struct cairn_sums *sums)
 {
     for (size_t i = 0; sums->arrays && i < sums->group_count; i++)
         free(sums->arrays[i]);
     free(sums->arrays);
+    sums->arrays = NULL;
+    cairn_map_release(&sums->index);
+}
+
+void cairn_sums_release(struct cairn_sums *sums)
+{
+    cairn_sums_settle(sums);
     cairn_vec_release(&sums->items);
     cairn_vec_release(&sums->places);
-    cairn_map_release(&sums->index);
     *sums = (struct cairn_sums){0};
 }
 
@@ -55,7 +61,7 @@ static int add_item(struct cairn_sums *sums, uint32_t group, uint32_t node)
     return 0;
 }
 
-int cairn_sums_item(struct cairn_sums *sums, uint32_t group, uint32_t node, uint32_t *ret_item)
+int cairn_sums_item_new(struct cairn_sums *sums, uint32_t group, uint32_t node, uint32_t *ret_item)
 {
     uint32_t *slot = slot_of(sums, group, node);
     uint64_t at;
@@ -74,15 +80,6 @@ int cairn_sums_item(struct cairn_sums *sums, uint32_t group, uint32_t node, uint
     }
     *ret_item = (uint32_t)at;
     return 0;
-}
-
-void cairn_sum_add(struct cairn_sum *sum, const struct cairn_sum *more)
-{
-    sum->ticks += more->ticks;
-    sum->waiting_ticks += more->waiting_ticks;
-#pragma GCC unroll 8
-    for (int i = 0; i < CAIRN_STATE_COUNT; i++)
-        sum->state_ns[i] += more->state_ns[i];
 }
 
 static uint32_t key_of(const struct cairn_sum_place *place, bool by_group)

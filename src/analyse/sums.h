@@ -33,10 +33,38 @@ struct cairn_sums {
 int cairn_sums_init(struct cairn_sums *sums, size_t group_count, size_t node_count);
 void cairn_sums_release(struct cairn_sums *sums);
 
+/* No further item is asked for: what only finds them is let go. */
+void cairn_sums_settle(struct cairn_sums *sums);
+
+int cairn_sums_item_new(struct cairn_sums *sums, uint32_t group, uint32_t node, uint32_t *ret_item);
+
 /* The item of a group and a stack, a new one when there is none. 0, -CAIRN_ENOMEM or
  * -CAIRN_ELIMIT. */
-int cairn_sums_item(struct cairn_sums *sums, uint32_t group, uint32_t node, uint32_t *ret_item);
-void cairn_sum_add(struct cairn_sum *sum, const struct cairn_sum *more);
+static inline int cairn_sums_item(struct cairn_sums *sums, uint32_t group, uint32_t node,
+                                  uint32_t *ret_item)
+{
+    const uint32_t *items = sums->arrays[group];
+
+    if (!items || !items[node])
+        return cairn_sums_item_new(sums, group, node, ret_item);
+    *ret_item = items[node] - 1;
+    return 0;
+}
+
+static inline void cairn_sum_add_to(struct cairn_sum *sum, uint64_t ticks, uint64_t waiting_ticks,
+                                    const uint64_t state_ns[CAIRN_STATE_COUNT])
+{
+    sum->ticks += ticks;
+    sum->waiting_ticks += waiting_ticks;
+#pragma GCC unroll 8
+    for (int i = 0; i < CAIRN_STATE_COUNT; i++)
+        sum->state_ns[i] += state_ns[i];
+}
+
+static inline void cairn_sum_add(struct cairn_sum *sum, const struct cairn_sum *more)
+{
+    cairn_sum_add_to(sum, more->ticks, more->waiting_ticks, more->state_ns);
+}
 
 /* Fetches into the cache what cairn_sums_item() will look at. */
 static inline void cairn_sums_prefetch(const struct cairn_sums *sums, uint32_t group, uint32_t node)

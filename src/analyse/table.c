@@ -336,53 +336,71 @@ static int fill_rows(const struct cairn_tally *tally, const struct cairn_rows_op
     return 0;
 }
 
-static int make_frames(const struct cairn_tally *tally, const struct cairn_rows_options *options,
+/* How rows are made, again and again of parts of the time: what does not change is made once. */
+struct maker {
+    const struct cairn_rows_options *options;
+    struct groups *groups; /* of frames; none yet: not made */
+    uint32_t *function_lines;
+};
+
+static int make_groups(const struct cairn_tally *tally, const struct maker *maker,
+                       const struct cairn_weight *weights)
+{
+    if (maker->options->by == CAIRN_BY_FUNCTION)
+        CAIRN_TRY(find_lines(tally, weights, maker->function_lines));
+    return group_frames(tally->model, maker->options->by, maker->groups);
+}
+
+static int make_frames(const struct cairn_tally *tally, const struct maker *maker,
                        struct cairn_rows *rows)
 {
-    const struct cairn_function *functions;
-    size_t function_count = cairn_model_functions(tally->model, &functions);
-    uint32_t *function_lines = cairn_calloc(function_count, sizeof(*function_lines));
+    const struct cairn_rows_options *options = maker->options;
     struct cairn_weight *weights = cairn_node_weights(tally, options);
-    struct groups groups = {0};
-    int code = weights && function_lines ? 0 : -CAIRN_ENOMEM;
+    int code = weights ? 0 : -CAIRN_ENOMEM;
 
-    if (code == 0 && options->by == CAIRN_BY_FUNCTION)
-        code = find_lines(tally, weights, function_lines);
+    if (code == 0 && !maker->groups->of_frames)
+        code = make_groups(tally, maker, weights);
     if (code == 0)
-        code = group_frames(tally->model, options->by, &groups);
+        code = cairn_rows_begin(tally, options, maker->groups->count, rows);
     if (code == 0)
-        code = cairn_rows_begin(tally, options, groups.count, rows);
-    if (code == 0)
-        code = fill_rows(tally, options, &groups, weights, function_lines, rows);
-    release_groups(&groups);
-    free(function_lines);
+        code = fill_rows(tally, options, maker->groups, weights, maker->function_lines, rows);
     free(weights);
     return code;
 }
 
 static int make(const struct cairn_tally *tally, const void *ctx, struct cairn_rows *rows)
 {
-    const struct cairn_rows_options *options = ctx;
+    const struct maker *maker = ctx;
 
-    switch (options->by) {
+    switch (maker->options->by) {
     case CAIRN_BY_FUNCTION:
     case CAIRN_BY_LINE:
     case CAIRN_BY_MODULE:
-        return make_frames(tally, options, rows);
+        return make_frames(tally, maker, rows);
     default:
-        return cairn_rows_flat(tally, options, rows);
+        return cairn_rows_flat(tally, maker->options, rows);
     }
 }
 
 int cairn_rows_make(const struct cairn_tally *tally, const struct cairn_rows_options *options,
                     struct cairn_rows *ret_rows, struct cairn_err *err)
 {
+    const struct cairn_function *functions;
+    size_t function_count = cairn_model_functions(tally->model, &functions);
+    struct groups groups = {0};
+    struct maker maker = {
+        .options = options,
+        .groups = &groups,
+        .function_lines = cairn_calloc(function_count, sizeof(*maker.function_lines)),
+    };
     struct cairn_rows rows = {0};
-    int code = make(tally, options, &rows);
+    int code = maker.function_lines ? make(tally, &maker, &rows) : -CAIRN_ENOMEM;
 
     /* States are of wall time, whatever the metric. */
     if (code == 0 && options->by != CAIRN_BY_STATE)
-        code = cairn_rows_spread(tally, make, options, &rows);
+        code = cairn_rows_spread(tally, make, &maker, &rows);
+    release_groups(&groups);
+    free(maker.function_lines);
     if (code < 0) {
         cairn_rows_release(&rows);
         return cairn_err_set(err, code, 0, "table", "cannot make the rows");

@@ -57,13 +57,17 @@ int cairn_rows_make(const struct cairn_tally *tally, const struct cairn_rows_opt
                     struct cairn_rows *ret_rows, struct cairn_err *err);
 void cairn_rows_release(struct cairn_rows *rows);
 
-/* Who calls the functions that match `name` (exact name or qualname, a handle, else a regex on the
- * qualname),
- * and whom they call: rows by function, total = time in that edge, self is 0. A stack that holds
- * such functions several times counts once: with the caller of the outermost and the callee of the
- * innermost. So callers add up to the base, callees and what they leave to self do too; "" stands
- * for the caller of a stack's root. ret_self: the functions themselves, of the whole tally.
- * -CAIRN_ENOTFOUND when none matches, -CAIRN_EUSAGE for a bad regex, -CAIRN_ENOMEM. */
+/* Sets those of `matched`, one for each function, that match `name`: exact name or qualname, a
+ * handle, else a regex on the qualname. -CAIRN_ENOTFOUND when none does, -CAIRN_EUSAGE for a bad
+ * regex, -CAIRN_ENOMEM. */
+int cairn_rows_match(const struct cairn_model *model, const char *name, bool *matched,
+                     struct cairn_err *err);
+
+/* Who calls the functions that match `name`, and whom they call: rows by function, total = time in
+ * that edge, self is 0. A stack that holds such functions several times counts once: with the
+ * caller of the outermost and the callee of the innermost. So callers add up to the base, callees
+ * and what they leave to self do too; "" stands for the caller of a stack's root. ret_self: the
+ * functions themselves, of the whole tally. As above. */
 int cairn_rows_callers(const struct cairn_tally *tally, const char *name,
                        struct cairn_rows *ret_callers, struct cairn_rows *ret_callees,
                        struct cairn_rows *ret_self, struct cairn_err *err);

@@ -24,10 +24,12 @@ struct cairn_weight {
     uint64_t value_ns; /* of the filter's metric */
 };
 
-/* A stack of one thread, or of all threads of its process that are alike (filter.h); what exports
- * with labels iterate. With only_my_code the same stack may have a cell for each phase. */
+/* A stack of one thread, or of all threads of its process that are alike (filter.h), in one slice
+ * of the time; what exports with labels iterate. With only_my_code the same stack may have a cell
+ * for each phase. */
 struct cairn_cell {
     uint32_t thread, node;      /* thread: of several the first */
+    uint32_t slice;             /* the ticks in (first + slice * slice_ns, ... + slice_ns] */
     uint8_t phase;              /* enum cairn_phase */
     struct cairn_weight weight; /* of the filter's metric */
     struct cairn_weight idle;   /* of it: waiting for work */
@@ -36,13 +38,16 @@ struct cairn_cell {
     uint32_t strips_item[2];  /* in the tally's strips, or CAIRN_STRIPS_NONE: [of idle] */
 };
 
+/* Their order in a tally, as qsort() asks for it: what is equal is of one place. */
+int cairn_cell_compare(const void *left, const void *right);
+
 struct cairn_tally {
     const struct cairn_model *model; /* with only_my_code a folded view: cells' nodes are its own */
     struct cairn_filter filter;      /* a copy; its strings are borrowed */
     bool known;                      /* false: the metric was not recorded (print n/a) */
     const char *why;                 /* when not known: reason and how to get it, static */
 
-    struct cairn_cell *cells; /* ordered by thread, node, phase; only what the filter keeps */
+    struct cairn_cell *cells; /* by thread, slice, node, phase; only what the filter keeps */
     size_t cell_count;
     struct cairn_cell *thread_cells; /* the same by thread and phase, whatever the stack: node 0 */
     size_t thread_cell_count;
@@ -60,6 +65,7 @@ struct cairn_tally {
 
     uint64_t ticks;             /* ticks in the chosen time range */
     uint64_t first_ns, last_ns; /* the chosen range, absolute */
+    uint64_t slice_ns;          /* of each slice of it; the last one may end behind it */
     uint64_t torn, truncated;   /* samples among total.ticks whose stack holds such a label */
 
     /* How many independent draws a share rests on, by [idle counted in][program phase only]: ticks,
@@ -73,7 +79,8 @@ struct cairn_tally {
      * Then shares have no interval, and `ticks` of weights are no samples. */
     bool counted;
 
-    /* For every metric but wall: when the values of cells and thread_cells came. */
+    /* For every metric but wall, where there are no slices: when the values of cells and
+     * thread_cells came. */
     struct cairn_strips strips, thread_strips;
 
     struct cairn_windows windows;  /* of the filter's region; empty without one */
@@ -91,6 +98,9 @@ struct cairn_tally {
  * cairn_tally_release() it. */
 int cairn_tally_make(const struct cairn_model *model, const struct cairn_filter *filter,
                      struct cairn_tally *ret_tally, struct cairn_err *err);
+/* The same, and -CAIRN_ELIMIT as soon as it is known that there are more cells than that. */
+int cairn_tally_make_up_to(const struct cairn_model *model, const struct cairn_filter *filter,
+                           size_t cells_max, struct cairn_tally *ret_tally, struct cairn_err *err);
 void cairn_tally_release(struct cairn_tally *tally);
 
 #endif

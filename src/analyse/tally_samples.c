@@ -4,7 +4,6 @@
 
 #include "alloc.h"
 #include "format.h"
-#include "kinds.h"
 #include "vec.h"
 
 int cairn_tally_open(const struct cairn_tally *tally, const struct cairn_model *model,
@@ -27,13 +26,6 @@ int cairn_tally_open(const struct cairn_tally *tally, const struct cairn_model *
     return code;
 }
 
-bool cairn_tally_keeps_node(const struct cairn_tally *tally, uint32_t node)
-{
-    uint8_t kinds = tally->kinds[node];
-
-    return !(kinds & CAIRN_KIND_IGNORE) && (!tally->filter.focus || kinds & CAIRN_KIND_FOCUS);
-}
-
 bool cairn_tally_keeps(const struct cairn_tally *tally, const struct cairn_sample *sample)
 {
     return cairn_tally_keeps_node(tally, sample->node) &&
@@ -44,24 +36,10 @@ uint64_t cairn_tally_value(const struct cairn_tally *tally,
                            const uint64_t state_ns[CAIRN_STATE_COUNT])
 {
     const struct cairn_filter *filter = &tally->filter;
-    uint64_t wall_ns = 0;
 
     if (filter->metric == CAIRN_METRIC_GIL && !filter->overlays)
         return 0; /* not told */
-    switch (filter->metric) {
-    case CAIRN_METRIC_CPU:
-        return state_ns[CAIRN_STATE_RUNNING];
-    case CAIRN_METRIC_GIL_WAIT:
-        return state_ns[CAIRN_STATE_GIL_WAIT];
-    case CAIRN_METRIC_RUNQ:
-        return state_ns[CAIRN_STATE_RUNNABLE];
-    case CAIRN_METRIC_BLOCKED:
-        return state_ns[CAIRN_STATE_BLOCKED];
-    default: /* GIL keeps samples at which it was held, and those whole */
-        for (int i = 0; i < CAIRN_STATE_COUNT; i++)
-            wall_ns += state_ns[i];
-        return wall_ns;
-    }
+    return cairn_metric_value(filter->metric, state_ns);
 }
 
 static struct cairn_moment moment_of(const struct cairn_tally *tally,

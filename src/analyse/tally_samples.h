@@ -6,6 +6,7 @@
 #ifndef CAIRN_TALLY_SAMPLES_H
 #define CAIRN_TALLY_SAMPLES_H
 
+#include "kinds.h"
 #include "tally.h"
 
 /* A stream of the tally's time and threads; `model` is what the tally was made of, or its view. */
@@ -13,12 +14,39 @@ int cairn_tally_open(const struct cairn_tally *tally, const struct cairn_model *
                      struct cairn_samples **ret_samples, struct cairn_err *err);
 
 /* Whether the filter keeps the stack; and the sample on it. */
-bool cairn_tally_keeps_node(const struct cairn_tally *tally, uint32_t node);
+static inline bool cairn_tally_keeps_node(const struct cairn_tally *tally, uint32_t node)
+{
+    uint8_t kinds = tally->kinds[node];
+
+    return !(kinds & CAIRN_KIND_IGNORE) && (!tally->filter.focus || kinds & CAIRN_KIND_FOCUS);
+}
 bool cairn_tally_keeps(const struct cairn_tally *tally, const struct cairn_sample *sample);
 
 /* The metric's value out of the states of a time. */
 uint64_t cairn_tally_value(const struct cairn_tally *tally,
                            const uint64_t state_ns[CAIRN_STATE_COUNT]);
+
+/* The same of a metric, where it is not the GIL that is asked for without a sign of it. */
+static inline uint64_t cairn_metric_value(enum cairn_metric metric,
+                                          const uint64_t state_ns[CAIRN_STATE_COUNT])
+{
+    uint64_t wall_ns = 0;
+
+    switch (metric) {
+    case CAIRN_METRIC_CPU:
+        return state_ns[CAIRN_STATE_RUNNING];
+    case CAIRN_METRIC_GIL_WAIT:
+        return state_ns[CAIRN_STATE_GIL_WAIT];
+    case CAIRN_METRIC_RUNQ:
+        return state_ns[CAIRN_STATE_RUNNABLE];
+    case CAIRN_METRIC_BLOCKED:
+        return state_ns[CAIRN_STATE_BLOCKED];
+    default: /* GIL keeps samples at which it was held, and those whole */
+        for (int i = 0; i < CAIRN_STATE_COUNT; i++)
+            wall_ns += state_ns[i];
+        return wall_ns;
+    }
+}
 
 /* One thread on one stack: a sample that counts. */
 struct cairn_moment {

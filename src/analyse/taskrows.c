@@ -11,7 +11,7 @@
 /* A sum beside what it is sorted by. */
 struct part {
     const struct cairn_task_sum *sum;
-    uint32_t process, function, line;
+    uint32_t function, line;
 };
 
 static int compare_text(struct cairn_span a, struct cairn_span b)
@@ -28,7 +28,8 @@ static int compare_task(const struct part *a, const struct part *b)
 
     if (order == 0)
         order = compare_text(a->sum->name, b->sum->name);
-    return order ? order : (a->process > b->process) - (a->process < b->process);
+    return order ? order
+                 : (a->sum->process > b->sum->process) - (a->sum->process < b->sum->process);
 }
 
 static int by_task_and_place(const void *left, const void *right)
@@ -82,7 +83,6 @@ static size_t take_parts(const struct cairn_tally *tally, const struct cairn_tas
             continue;
         parts[taken++] = (struct part){
             .sum = &sums[i],
-            .process = known ? threads[sums[i].thread].process : UINT32_MAX,
             .function = frame->function,
             .line = frame->line,
         };
@@ -95,7 +95,7 @@ static int add_row(struct cairn_task_rows *rows, const struct part *parts, size_
 {
     struct cairn_task_row row = {.name = parts->sum->name,
                                  .coroutine = parts->sum->coroutine,
-                                 .process = parts->process,
+                                 .process = parts->sum->process,
                                  .first_place = rows->places.count};
 
     CAIRN_TRY(cairn_vec_reserve(&rows->rows, rows->rows.count + 1, ROWS_MAX));

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <string.h>
 #include <time.h>
 
@@ -11,6 +12,8 @@
 #define BOOT_ID_CHARS 36
 #define TICK_LEAST_NS 100000
 #define TICK_MOST_NS 10000000
+
+static char boot_id[BOOT_ID_CHARS + 1];
 
 static uint64_t read_clock_ns(clockid_t clock)
 {
@@ -84,14 +87,23 @@ uint64_t cairn_clock_again(uint64_t begun_ns, uint64_t begun_cpu_ns, uint64_t wa
     return begun_ns + (least_ns > wait_ns ? least_ns : wait_ns);
 }
 
-void cairn_clock_boot_id(char ret_text[37])
+static void read_boot_id(void)
 {
     int fd = cairn_io_open("/proc/sys/kernel/random/boot_id", O_RDONLY, 0);
-    ssize_t size_bytes = fd < 0 ? fd : cairn_io_read(fd, ret_text, BOOT_ID_CHARS);
+    ssize_t size_bytes = fd < 0 ? fd : cairn_io_read(fd, boot_id, BOOT_ID_CHARS);
 
     cairn_io_close(&fd);
-    if (size_bytes == BOOT_ID_CHARS)
-        ret_text[BOOT_ID_CHARS] = '\0';
-    else
-        memcpy(ret_text, "unknown", sizeof("unknown"));
+    if (size_bytes != BOOT_ID_CHARS)
+        memcpy(boot_id, "unknown", sizeof("unknown"));
+}
+
+void cairn_clock_boot_id(char ret_text[37])
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+    pthread_mutex_lock(&lock);
+    if (boot_id[0] == '\0')
+        read_boot_id();
+    memcpy(ret_text, boot_id, sizeof(boot_id));
+    pthread_mutex_unlock(&lock);
 }

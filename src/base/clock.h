@@ -25,7 +25,8 @@ int cairn_clock_sleep_until(uint64_t when_ns);
 uint64_t cairn_clock_again(uint64_t begun_ns, uint64_t begun_cpu_ns, uint64_t wait_ns,
                            unsigned part);
 
-/* The id of this boot, 36 characters and NUL; "unknown" when the kernel does not tell. */
+/* The id of this boot, 36 characters and NUL; "unknown" when the kernel does not tell. Asked for
+ * once: who may not open a file later (base/cage) asks before. */
 void cairn_clock_boot_id(char ret_text[37]);
 
 #endif

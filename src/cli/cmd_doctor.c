@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <sys/utsname.h>
 
+#include "cage.h"
 #include "command.h"
 #include "escape.h"
 #include "json_out.h"
@@ -18,6 +19,7 @@ struct patient {
     struct cairn_rights rights;
     struct cairn_probes child, process; /* the latter all 0 without a pid */
     struct cairn_probed_python python;
+    struct cairn_cage_held cage;                /* of a child that reads files of other tools */
     struct cairn_buf why[2][CAIRN_PROBE_COUNT]; /* of the child, of the process */
     struct cairn_buf allow;                     /* empty: nothing would help, or is needed */
 };
@@ -79,6 +81,7 @@ static int examine(struct patient *patient, struct cairn_err *err)
         snprintf(words, sizeof(words), "attach %d", (int)patient->pid);
     }
     CAIRN_TRY(cairn_probe_child(&patient->child, err));
+    CAIRN_TRY(cairn_cage_try(&patient->cage, err));
     needs = explain(&patient->rights, &patient->child, &child, patient->why[0]);
     if (patient->pid != 0) {
         cairn_probe_process(patient->pid, &patient->process, &patient->python);
@@ -117,6 +120,40 @@ static void put_system(const struct cairn_rights *rights, struct cairn_buf *out)
                      containers[rights->container]);
 }
 
+/* What the cage is without, and why: the first of it. False: nothing is amiss. */
+static bool find_gap(const struct cairn_cage_held *held, const char **ret_what, int *ret_why)
+{
+    const struct {
+        const char *what;
+        int why;
+    } parts[] = {{"no seccomp filter", held->filter},
+                 {"with the rights of this user", held->user},
+                 {"rights may be had again", held->fixed},
+                 {"without limits", held->limits}};
+
+    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+        *ret_what = parts[i].what;
+        *ret_why = parts[i].why;
+        if (parts[i].why != 0)
+            return true;
+    }
+    return false;
+}
+
+static void put_cage(const struct cairn_cage_held *held, struct cairn_buf *out)
+{
+    const char *what;
+    char buf[128];
+    int why;
+
+    cairn_buf_add_str(out, "cage       ");
+    if (find_gap(held, &what, &why))
+        cairn_buf_printf(out, "%s: %s\n", what, cairn_cage_why(why, buf, sizeof(buf)));
+    else
+        cairn_buf_add_str(out,
+                          "seccomp: files of other tools are read by a child without rights\n");
+}
+
 static void put_head(const struct patient *patient, struct cairn_buf *out)
 {
     bool works_here = works(patient, CAIRN_PROBE_READ);
@@ -129,6 +166,7 @@ static void put_head(const struct patient *patient, struct cairn_buf *out)
                                                          : "looked for now and then");
     cairn_buf_printf(out, "CPU time   %s\n",
                      works(patient, CAIRN_PROBE_SCHEDSTAT) ? "by schedstat" : "not known");
+    put_cage(&patient->cage, out);
     if (patient->pid == 0)
         return;
     cairn_buf_add_str(out, "python     ");
@@ -209,6 +247,21 @@ static void put_json_system(struct cairn_json *json, const struct cairn_rights *
     cairn_json_close(json);
 }
 
+static void put_json_cage(struct cairn_json *json, const struct cairn_cage_held *held)
+{
+    const char *what;
+    char text[256], buf[128];
+    int why, size = 0;
+
+    if (find_gap(held, &what, &why))
+        size = snprintf(text, sizeof(text), "%s: %s", what, cairn_cage_why(why, buf, sizeof(buf)));
+    cairn_json_key(json, cairn_span_of("cage"));
+    cairn_json_object(json);
+    cairn_json_put_bool(json, "seccomp", held->filter == 0);
+    put_json_text(json, "why", cairn_span_of(size > 0 ? text : NULL));
+    cairn_json_close(json);
+}
+
 static void put_json_python(struct cairn_json *json, const struct patient *patient)
 {
     const struct cairn_probed_python *python = &patient->python;
@@ -258,6 +311,7 @@ static int put_json(const struct patient *patient, struct cairn_buf *out)
     put_json_python(&json, patient);
     put_json_probes(&json, patient);
     put_json_text(&json, "allow", cairn_buf_span(&patient->allow));
+    put_json_cage(&json, &patient->cage);
     put_json_system(&json, &patient->rights);
     cairn_json_close(&json);
     return cairn_json_end(&json);

@@ -79,12 +79,14 @@ static int load_one(char *path, const struct cairn_settings *settings, struct ca
     return load_guest(path, settings, prof, err);
 }
 
-static int load(const struct cairn_call *call, struct cairn_prof *prof, struct cairn_err *err)
+/* The first so many files, added up; 0: stdin. */
+static int load(const struct cairn_call *call, size_t count, struct cairn_prof *prof,
+                struct cairn_err *err)
 {
     char name[32];
     int fd, code;
 
-    if (call->words.count == 0) {
+    if (count == 0) {
         CAIRN_TRY(copy_stdin(&fd, err));
         (void)snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
         code = load_one(name, &call->settings, prof, err);
@@ -92,7 +94,7 @@ static int load(const struct cairn_call *call, struct cairn_prof *prof, struct c
         return code;
     }
     CAIRN_TRY(load_one(call->words.items[0], &call->settings, prof, err));
-    for (size_t i = 1; i < call->words.count; i++) {
+    for (size_t i = 1; i < count; i++) {
         struct cairn_prof more;
 
         code = cairn_prof_init(&more);
@@ -154,13 +156,21 @@ static int choose(const struct cairn_settings *settings, struct cairn_dot_option
         .theme = cairn_dot_theme(cairn_option_colormap(settings->colormap)),
         .by_self = settings->by_self,
         .strip = settings->strip,
+        .wrap = settings->wrap,
         .root = settings->root,
         .leaf = settings->leaf,
         .depth = settings->graph_depth == CAIRN_CHOICE_NONE ? -1 : (long)settings->graph_depth,
         .paths = settings->paths.items,
         .path_count = settings->paths.count,
+        .time_format = settings->time_format,
         .list = settings->list_functions,
     };
+    if (options->time_format && !cairn_dot_is_time_format(options->time_format)) {
+        cairn_err_set(err, -CAIRN_EUSAGE, 0, "gprof2dot",
+                      "--time-format: '%.100s' writes no number", options->time_format);
+        cairn_err_add(err, "It has one place for one, such as %%.3f.");
+        return -CAIRN_EUSAGE;
+    }
     if (options->list != NULL && strcmp(options->list, "+") == 0)
         options->list = "*";
     if (settings->skew != NULL)
@@ -168,11 +178,59 @@ static int choose(const struct cairn_settings *settings, struct cairn_dot_option
     return read_labels(&settings->node_labels, options, err);
 }
 
+#define TOLERANCE 0.001 /* points of a percentage */
+
+static int read_compare(const struct cairn_call *call, struct cairn_dot_compare *compare,
+                        struct cairn_err *err)
+{
+    const struct cairn_settings *settings = &call->settings;
+
+    *compare = (struct cairn_dot_compare){
+        .tolerance = TOLERANCE,
+        .only_slower = settings->dot_slower,
+        .only_faster = settings->dot_faster,
+        .by_difference = settings->dot_by_difference,
+    };
+    if (!settings->dot_compare)
+        return 0;
+    if (call->words.count != 2)
+        return cairn_err_set(err, -CAIRN_EUSAGE, 0, "gprof2dot",
+                             "--compare is of two files, and %zu are named", call->words.count);
+    if (settings->list_functions)
+        return cairn_err_set(err, -CAIRN_EUSAGE, 0, "gprof2dot",
+                             "--list-functions is of one graph, and --compare makes none");
+    if (settings->dot_tolerance)
+        CAIRN_TRY(
+            read_number(settings->dot_tolerance, "--compare-tolerance", &compare->tolerance, err));
+    return compare->tolerance > 0
+               ? 0
+               : cairn_err_set(err, -CAIRN_EUSAGE, 0, "gprof2dot",
+                               "--compare-tolerance: '%.100s' is no number above 0",
+                               settings->dot_tolerance);
+}
+
+static int write_compared(const struct cairn_call *call, const struct cairn_prof *before,
+                          const struct cairn_dot_options *options,
+                          const struct cairn_dot_compare *compare, struct cairn_outlet *out,
+                          struct cairn_err *err)
+{
+    struct cairn_prof after;
+    int code = cairn_prof_init(&after);
+
+    if (code == 0)
+        code = load_one(call->words.items[1], &call->settings, &after, err);
+    if (code == 0)
+        code = cairn_dot_compare(before, &after, options, compare, out, err);
+    cairn_prof_release(&after);
+    return code;
+}
+
 int cairn_cmd_gprof2dot(struct cairn_call *call)
 {
     struct cairn_output output = cairn_output_borrow(STDOUT_FILENO, "stdout");
     const char *name = call->settings.output;
     struct cairn_dot_options options;
+    struct cairn_dot_compare compare;
     struct cairn_outlet outlet;
     struct cairn_err err = {0};
     struct cairn_prof prof;
@@ -183,12 +241,17 @@ int cairn_cmd_gprof2dot(struct cairn_call *call)
     if (code == 0)
         code = choose(&call->settings, &options, &err);
     if (code == 0)
-        code = load(call, &prof, &err);
+        code = read_compare(call, &compare, &err);
+    if (code == 0)
+        code = load(call, call->settings.dot_compare ? 1 : call->words.count, &prof, &err);
     if (code == 0 && name != NULL && strcmp(name, "-") != 0)
         code = cairn_output_open(name, true, &output, &err); /* as gprof2dot does */
     if (code == 0) {
         cairn_outlet_init(&outlet, output.fd, output.name);
-        code = cairn_dot_write(&prof, &options, &outlet, &err);
+        if (call->settings.dot_compare)
+            code = write_compared(call, &prof, &options, &compare, &outlet, &err);
+        else
+            code = cairn_dot_write(&prof, &options, &outlet, &err);
         code = cairn_outlet_finish(&outlet, code, &err);
         cairn_output_close(&output, code == 0);
     }

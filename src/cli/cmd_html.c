@@ -47,7 +47,7 @@ static int write_page(const struct cairn_model *model, const struct cairn_model 
     struct asker asker;
     int code;
 
-    CAIRN_TRY(cairn_show_page_filter(settings, &options.filter, err));
+    CAIRN_TRY(cairn_show_filter(settings, &options.filter, err));
     choose_redaction(settings->redact, &asker, &options.redact);
     cairn_outlet_init(&outlet, output->fd, output->name);
     code = cairn_html(model, &options, &outlet, err);

@@ -3,9 +3,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "caged.h"
 #include "command.h"
-#include "import.h"
 #include "io.h"
+#include "progress_line.h"
 #include "say.h"
 
 static int open_file(const char *path, int *ret_fd, struct cairn_err *err)
@@ -31,11 +32,15 @@ static int import(const struct cairn_call *call, int file, struct cairn_err *err
     const struct cairn_settings *settings = &call->settings;
     struct cairn_sink_options output = {.path = settings->output, .force = settings->force};
     struct cairn_import_options options = {.interval_ns = settings->each_ns};
+    struct cairn_progress_line line;
     struct cairn_sink *sink;
     int code;
 
     CAIRN_TRY(cairn_sink_open(&output, &sink, err));
-    code = cairn_import(file, call->words.items[0], &options, sink, err);
+    cairn_progress_line_begin(&line);
+    options.progress = &line.progress;
+    code = cairn_caged_import(file, call->words.items[0], &options, sink, err);
+    cairn_progress_line_end(&line);
     if (code == 0)
         return cairn_sink_close(sink, err);
     if (cairn_sink_made(sink))

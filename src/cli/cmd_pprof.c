@@ -32,17 +32,30 @@ extern char **environ;
 struct format {
     const char *name;
     int (*write)(struct cairn_pprof_report *report);
-    const char *picture; /* what graphviz makes of it, NULL: it is text */
+    const char *picture; /* what graphviz makes of it, NULL: it is written as it is */
     bool all;            /* not trimmed */
+    const char *ending;  /* of a file that is nothing for a terminal; NULL: it is text */
 };
 
 static const struct format formats[] = {
-    {"top", cairn_pprof_top, NULL, false},   {"text", cairn_pprof_top, NULL, false},
-    {"tree", cairn_pprof_tree, NULL, false}, {"peek", cairn_pprof_tree, NULL, true},
-    {"list", cairn_pprof_list, NULL, true},  {"traces", cairn_pprof_traces, NULL, false},
-    {"dot", cairn_pprof_dot, NULL, false},   {"svg", cairn_pprof_dot, "svg", false},
-    {"png", cairn_pprof_dot, "png", false},  {"gif", cairn_pprof_dot, "gif", false},
-    {"pdf", cairn_pprof_dot, "pdf", false},  {"ps", cairn_pprof_dot, "ps", false},
+    {"top", cairn_pprof_top, NULL, false, NULL},
+    {"text", cairn_pprof_top, NULL, false, NULL},
+    {"tree", cairn_pprof_tree, NULL, false, NULL},
+    {"peek", cairn_pprof_tree, NULL, true, NULL},
+    {"list", cairn_pprof_list, NULL, true, NULL},
+    {"traces", cairn_pprof_traces, NULL, false, NULL},
+    {"tags", cairn_pprof_tags, NULL, false, NULL},
+    {"comments", cairn_pprof_comments, NULL, false, NULL},
+    {"raw", cairn_pprof_raw, NULL, true, NULL},
+    {"proto", cairn_pprof_proto, NULL, true, "pb.gz"},
+    {"topproto", cairn_pprof_topproto, NULL, false, "pb.gz"},
+    {"callgrind", cairn_pprof_callgrind, NULL, true, "callgraph.out"},
+    {"dot", cairn_pprof_dot, NULL, false, NULL},
+    {"svg", cairn_pprof_dot, "svg", false, "svg"},
+    {"png", cairn_pprof_dot, "png", false, "png"},
+    {"gif", cairn_pprof_dot, "gif", false, "gif"},
+    {"pdf", cairn_pprof_dot, "pdf", false, "pdf"},
+    {"ps", cairn_pprof_dot, "ps", false, "ps"},
 };
 
 static const struct format *find_format(const char *name)
@@ -250,6 +263,7 @@ static void tell_filters(const struct cairn_pprof_flags *flags, struct cairn_ppr
         }
 }
 
+/* Frames of Python have no addresses: by them, pprof tells lines apart. */
 static enum cairn_pprof_granularity granularity(const char *word)
 {
     if (word == NULL || strcmp(word, "functions") == 0)
@@ -263,11 +277,13 @@ static void choose_look(const struct cairn_pprof_flags *flags, const struct form
                         struct cairn_pprof_look *look)
 {
     bool listed = format->write == cairn_pprof_list, trimmed = flags->trim && !format->all;
-    long usual = format->write == cairn_pprof_top ? 0 : NODES_USUAL;
+    bool lines = listed || format->write == cairn_pprof_callgrind;
+    bool top = format->write == cairn_pprof_top || format->write == cairn_pprof_topproto;
+    long usual = top ? 0 : NODES_USUAL;
     long nodes = flags->node_count < 0 ? usual : flags->node_count;
 
     *look = (struct cairn_pprof_look){
-        .graph = {.by = listed ? CAIRN_PPROF_LINES : granularity(flags->by),
+        .graph = {.by = lines ? CAIRN_PPROF_LINES : granularity(flags->by),
                   .node_count = trimmed ? (size_t)nodes : 0,
                   .node_least = trimmed ? flags->node_least : 0,
                   .edge_least = trimmed ? flags->edge_least : 0,
@@ -275,16 +291,18 @@ static void choose_look(const struct cairn_pprof_flags *flags, const struct form
                   .drop_negative = flags->drop_negative,
                   .mean = flags->mean,
                   .drawn = format->write == cairn_pprof_dot,
-                  .with_starts = listed,
+                  .with_starts = lines,
                   .all_nodes = listed},
         .unit = flags->unit,
         .regex = flags->regex,
         .ratio = 1 / flags->divide_by,
+        .integers = format->write == cairn_pprof_callgrind,
         .compact = flags->compact,
         .source_path = flags->source_path,
         .trim_path = flags->trim_path,
         .tag_show = flags->tag_show,
         .tag_hide = flags->tag_hide,
+        .comment = flags->comment,
     };
     tell_filters(flags, look);
 }
@@ -325,14 +343,14 @@ static int draw(const char *picture, struct cairn_span text, int out, struct cai
 }
 
 /* A picture is nothing for a terminal: it goes to the first profileNNN.EXT that is free. */
-static int name_picture(const char *picture, char *name, size_t room, struct cairn_output *output,
-                        struct cairn_err *err)
+static int name_file(const char *ending, char *name, size_t room, struct cairn_output *output,
+                     struct cairn_err *err)
 {
     int code = -CAIRN_EEXISTS;
 
     for (int i = 1; i < NAMES_MAX && code == -CAIRN_EEXISTS; i++) {
         *err = (struct cairn_err){0};
-        snprintf(name, room, "profile%03d.%s", i, picture);
+        snprintf(name, room, "profile%03d.%s", i, ending);
         code = cairn_output_open(name, false, output, err);
     }
     return code;
@@ -348,8 +366,8 @@ static int write_report(struct cairn_pprof_report *report, const struct format *
 
     if (name != NULL && name[0] != '\0')
         code = cairn_output_open(name, true, &output, err); /* as pprof does */
-    else if (format->picture && isatty(STDOUT_FILENO))
-        code = name_picture(format->picture, own, sizeof(own), &output, err);
+    else if (format->ending && isatty(STDOUT_FILENO))
+        code = name_file(format->ending, own, sizeof(own), &output, err);
     if (code < 0)
         return code;
     if (output.fd != STDOUT_FILENO)
@@ -494,6 +512,14 @@ int cairn_cmd_pprof(struct cairn_call *call)
         cairn_err_set(&err, -CAIRN_EUSAGE, 0, "pprof", "Cairn has no shell for pprof's commands");
         cairn_err_add(&err, "Say what is wanted: -top, -tree, -peek=REGEX, -list=REGEX, -traces, "
                             "-dot, -svg, -png, or -http=:8080 for a page.");
+        return cairn_say_err(&err);
+    }
+    if (flags.call_tree && (find_format(flags.format)->write == cairn_pprof_dot ||
+                            find_format(flags.format)->write == cairn_pprof_callgrind)) {
+        cairn_err_set(&err, -CAIRN_EUSAGE, 0, "pprof", "`cairn pprof` draws no tree of calls");
+        cairn_err_add(
+            &err, "-call_tree is for -dot, -callgrind and pictures: `cairn export -f flamegraph` "
+                  "draws each path by itself.");
         return cairn_say_err(&err);
     }
     code = report_on(&files, &flags, find_format(flags.format), &err);

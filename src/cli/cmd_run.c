@@ -1,6 +1,6 @@
 /* cmd_run.c: `cairn run …`: runs a program as if Cairn were not there, then reports; `cairn trace`
  * is `cairn run --exact`, `cairn lines` is `cairn run --lines`, and
- * `cairn count` both. */
+ * `cairn count` both, the lines without their times. */
 #include <signal.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -15,6 +15,8 @@
 #define STATUS_FIRST 121 /* from here to 127 a shell or Cairn might have spoken */
 #define STATUS_LAST 127
 #define STATUS_SIGNAL 128
+
+#define HYBRID "hybrid"
 
 /* The program's exit status as a shell shows it. When it is not 0 one line says so, and `tail`. */
 static int tell_end(const struct cairn_launch *launch, const char *tail)
@@ -102,15 +104,37 @@ static int check_settings(struct cairn_settings *settings, struct cairn_err *err
         cairn_err_add(err, "Give --timeline with it.");
         return -CAIRN_EUSAGE;
     }
-    if (settings->toggle_signal == 0 || settings->exact || settings->counted.wanted ||
-        settings->opcodes)
+    if (settings->exact || settings->counted.wanted || settings->opcodes)
+        return 0;
+    if (settings->max_overhead_ppm != 0) {
+        cairn_err_set(err, -CAIRN_EUSAGE, 0, "run",
+                      "--max-overhead has nothing to let go: it is about counting");
+        cairn_err_add(err, "Give --exact, --lines or --opcodes with it.");
+        return -CAIRN_EUSAGE;
+    }
+    if (settings->toggle_signal == 0)
         return 0;
     cairn_err_set(err, -CAIRN_EUSAGE, 0, "run", "--toggle-signal has nothing to switch on and off");
     cairn_err_add(err, "Give --exact, --lines or --opcodes with it.");
     return -CAIRN_EUSAGE;
 }
 
-int cairn_cmd_run(struct cairn_call *call)
+/* `--lines=hybrid` is no place, but how lines are counted. */
+static void take_hybrid(struct cairn_settings *settings)
+{
+    struct cairn_places *places = &settings->counted;
+    size_t kept = 0;
+
+    for (size_t i = 0; i < places->count; i++) {
+        if (strcmp(places->items[i], HYBRID) == 0)
+            settings->hybrid = true;
+        else
+            places->items[kept++] = places->items[i];
+    }
+    places->count = kept;
+}
+
+static int run(struct cairn_call *call)
 {
     struct cairn_record record = {.report = {.fd = -1}};
     struct cairn_counting counting = {.owner = NULL};
@@ -146,6 +170,12 @@ int cairn_cmd_run(struct cairn_call *call)
     return status;
 }
 
+int cairn_cmd_run(struct cairn_call *call)
+{
+    take_hybrid(&call->settings);
+    return run(call);
+}
+
 int cairn_cmd_trace(struct cairn_call *call)
 {
     call->settings.exact = true;
@@ -155,11 +185,11 @@ int cairn_cmd_trace(struct cairn_call *call)
 int cairn_cmd_lines(struct cairn_call *call)
 {
     call->settings.counted.wanted = true;
-    return cairn_cmd_run(call);
+    return run(call);
 }
 
 int cairn_cmd_count(struct cairn_call *call)
 {
-    call->settings.exact = true;
+    call->settings.exact = call->settings.hybrid = true;
     return cairn_cmd_lines(call);
 }

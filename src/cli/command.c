@@ -52,9 +52,10 @@ const struct cairn_command cairn_commands[] = {
      .synopsis = "[--in WHERE] [OPTIONS] [--] SCRIPT.py ARGS | -m MODULE ARGS | -c CODE ARGS",
      .brief = "run a program and count its calls and lines, exactly",
      .max_words = SIZE_MAX,
-     .detail = "Another word for `cairn run --exact --lines`: every call, and each line of the "
-               "program or of what --in names. Of lines it is known then what of their time is "
-               "their own, what Python that they called took, and what C did.",
+     .detail = "Another word for `cairn run --exact --lines=hybrid`: every call, and each line of "
+               "the program or of what --in names. Lines are counted without their times, which "
+               "are those of the samples; `cairn lines --exact` times them, and tells what of "
+               "that is their own, what Python that they called took, and what C did.",
      .example = "cairn count script.py\ncairn count --in json.decoder -m json.tool data.json"},
     {.name = "dis",
      .bit = CAIRN_FOR_DIS,
@@ -65,8 +66,9 @@ const struct cairn_command cairn_commands[] = {
      .max_words = SIZE_MAX,
      .detail =
          "Lists the instructions of a function as Python's `dis` does, each with how often it "
-         "was executed, exactly, in a recording of `cairn count --opcodes`; where samples "
-         "met the function, with the share that met it there. FUNCTION is a name, a "
+         "was executed, exactly, in a recording of `cairn count --opcodes`, and what it was "
+         "given: of which types, or what it called; where samples met the function, with the "
+         "share that met it there. FUNCTION is a name, a "
          "qualified name, MODULE:QUALNAME or FILE:LINE. Without FILE it is the newest "
          "recording of the current folder.",
      .example = "cairn count --opcodes script.py\ncairn dis main"},
@@ -229,8 +231,10 @@ const struct cairn_command cairn_commands[] = {
      .max_words = SIZE_MAX,
      .detail =
          "Takes the words that gprof2dot takes, and writes what it writes, for graphviz: of a "
-         ".prof file letter by letter. Reads .prof files, what callgrind and stackcollapse "
-         "write, recordings of Cairn and whatever else it imports; stdin without a FILE. "
+         ".prof file letter by letter. Reads .prof files, what callgrind, stackcollapse, perf "
+         "script, dtrace, gprof, hprof, oprofile, sysprof, xperf, Very Sleepy and VTune write, "
+         "recordings of Cairn and whatever else it "
+         "imports; stdin without a FILE. "
          "Several files are added up.",
      .example = "cairn export -f pstats -o out.prof\n"
                 "cairn gprof2dot -f pstats -n 1 -e 0.5 out.prof"},
@@ -246,17 +250,19 @@ const struct cairn_command cairn_commands[] = {
          "prints what it prints: of recordings of Cairn, of pprof's files, and whatever else "
          "Cairn imports. Without FILE it is the newest recording of the current folder; several "
          "are added up; a BINARY in front of them is passed over.\n"
-         "FORMAT is one of -top (or -text), -tree, -peek=REGEX, -list=REGEX, -traces, -dot, -svg, "
-         "-png, -gif, -pdf, -ps, which graphviz draws, or -http=HOST:PORT, which serves the page "
-         "of `cairn view`; -no_browser opens none.\n"
+         "FORMAT is one of -top (or -text), -tree, -peek=REGEX, -list=REGEX, -traces, -tags, "
+         "-comments, -raw, -proto, -topproto, -callgrind, -dot, -svg, -png, -gif, -pdf, -ps, "
+         "which graphviz draws, or "
+         "-http=HOST:PORT, which serves the page of `cairn view`; -no_browser opens none.\n"
          "What is shown: -sample_index=NAME or NUMBER (samples wall cpu runq blocked, also as "
-         "-cpu and so on), -mean, -unit=UNIT, -divide_by=F; by -functions, -filefunctions, -files "
-         "or -lines; in the order of -flat or -cum; -nodecount=N, -nodefraction=F, "
+         "-cpu and so on), -mean, -unit=UNIT, -divide_by=F; by -functions, -filefunctions, -files, "
+         "-lines or -addresses; in the order of -flat or -cum; -nodecount=N, -nodefraction=F, "
          "-edgefraction=F, -trim=false, -drop_negative, -compact_labels.\n"
          "Of which samples: -focus=REGEX, -ignore, -hide, -show, -show_from, -prune_from, of "
          "labels -tagfocus, -tagignore, -tagshow, -taghide; -relative_percentages makes shares "
          "those of what is left. -base=FILE takes one away, -diff_base=FILE shows shares of it, "
-         "-normalize scales to it. -output=FILE writes there; -source_path and -trim_path tell "
+         "-normalize scales to it. -output=FILE writes there, -add_comment=TEXT adds one; "
+         "-source_path and -trim_path tell "
          "-list where sources are.",
      .example = "cairn export -f pprof -o out.pb.gz\n"
                 "cairn pprof -top -nodecount=10 out.pb.gz\n"
@@ -309,8 +315,9 @@ const struct cairn_command cairn_commands[] = {
      .max_words = 1,
      .detail = "What FILE is, is told by its content: collapsed stacks, pprof, speedscope, what "
                "cProfile and line_profiler write, callgrind, gprof's text, gperftools' CPU "
-               "profiles, V8's .cpuprofile, trace "
-               "events as VizTracer, "
+               "profiles, what perf script and dtrace print, hprof's text, what opreport, "
+               "sysprof, xperf, Very Sleepy and VTune's gprof-cc write, gprof2dot's JSON, V8's "
+               ".cpuprofile, trace events as VizTracer, "
                "PyTorch and Chrome write them, profiles of Firefox, Austin's MOJO; each may be "
                "gzip. Reading "
                "commands take such files "

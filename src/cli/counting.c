@@ -100,11 +100,15 @@ static int write_wanted(struct cairn_counting *counting, const struct cairn_sett
             fputs("calls\n", file);
         if (settings->counted.wanted)
             fputs("lines\n", file);
+        if (settings->hybrid)
+            fputs("hybrid\n", file);
         if (settings->opcodes)
             fputs("opcodes\n", file);
         if (settings->timeline != CAIRN_CHOICE_NONE)
             fprintf(file, "timeline %" PRIu64 "%s\n", timeline_bytes(settings),
                     settings->timeline == CAIRN_TIMELINE_RING ? " ring" : "");
+        if (settings->max_overhead_ppm != 0)
+            fprintf(file, "limit %" PRIu64 "\n", settings->max_overhead_ppm);
         if (settings->toggle_signal != 0)
             fprintf(file, "toggle %" PRIu64 "\n", settings->toggle_signal);
         for (size_t i = 0; i < settings->counted.count; i++)

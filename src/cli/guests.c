@@ -7,9 +7,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "caged.h"
 #include "format.h"
-#include "import.h"
 #include "io.h"
+#include "progress_line.h"
 
 #define FILES_MAX 65536
 
@@ -39,11 +40,15 @@ static int read_guest(int file, uint64_t each_ns, struct cairn_guest_path *item,
 {
     struct cairn_import_options options = {.interval_ns = each_ns};
     struct cairn_sink_options memory = {.path = NULL};
+    struct cairn_progress_line line;
     struct cairn_sink *sink;
     int code;
 
     CAIRN_TRY(cairn_sink_open(&memory, &sink, err));
-    code = cairn_import(file, item->path, &options, sink, err);
+    cairn_progress_line_begin(&line);
+    options.progress = &line.progress;
+    code = cairn_caged_import(file, item->path, &options, sink, err);
+    cairn_progress_line_end(&line);
     if (code == 0) {
         item->fd = fcntl(cairn_sink_fd(sink), F_DUPFD_CLOEXEC, 0);
         if (item->fd < 0)

@@ -37,11 +37,19 @@ static int await_go(void)
     return byte == '\n' ? 0 : -CAIRN_EGONE;
 }
 
+static void on_word(int number)
+{
+    (void)number;
+}
+
 int cairn_handshake_begin(struct cairn_err *err)
 {
     int code;
 
     reset_signals();
+    /* What is said, and then that it is closed, are two signals: the second may come when those of
+     * the session have been given back. */
+    (void)signal(SIGTERM, on_word);
     /* Not there before Linux 5.9: then what the program left inheritable stays open. */
     (void)syscall(SYS_close_range, STDERR_FILENO + 1, UINT32_MAX, 0);
     code = await_go();

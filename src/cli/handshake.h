@@ -11,7 +11,8 @@
 
 #include "err.h"
 
-/* Gives up what was inherited, and waits for the "go". -CAIRN_EGONE: the other end is closed. */
+/* Gives up what was inherited, and waits for the "go". SIGTERM is nothing from now on, but for a
+ * session. -CAIRN_EGONE: the other end is closed. */
 int cairn_handshake_begin(struct cairn_err *err);
 
 /* Answers; from now on what comes or ends at stdin is a SIGTERM to us. */

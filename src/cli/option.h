@@ -86,9 +86,19 @@ struct cairn_places { /* in a program: functions, modules, FILE:LINE */
 
 enum cairn_unit { CAIRN_UNIT_TIME, CAIRN_UNIT_SAMPLES };
 enum cairn_prof_format { /* of profiles that graphs are made of */
+                         CAIRN_PROF_FORMAT_AXE,
                          CAIRN_PROF_FORMAT_CALLGRIND,
                          CAIRN_PROF_FORMAT_COLLAPSE,
-                         CAIRN_PROF_FORMAT_PSTATS
+                         CAIRN_PROF_FORMAT_DTRACE,
+                         CAIRN_PROF_FORMAT_HPROF,
+                         CAIRN_PROF_FORMAT_JSON,
+                         CAIRN_PROF_FORMAT_OPROFILE,
+                         CAIRN_PROF_FORMAT_PERF,
+                         CAIRN_PROF_FORMAT_PROF, /* gprof's text */
+                         CAIRN_PROF_FORMAT_PSTATS,
+                         CAIRN_PROF_FORMAT_SLEEPY,
+                         CAIRN_PROF_FORMAT_SYSPROF,
+                         CAIRN_PROF_FORMAT_XPERF
 };
 enum cairn_timeline_mode { CAIRN_TIMELINE_FULL, CAIRN_TIMELINE_RING };
 
@@ -111,8 +121,10 @@ struct cairn_settings { /* plain values; what they mean is for the commands */
     uint64_t normalize, base, tolerance; /* enum cairn_diff_scale; 1: after; percent */
     bool source, redact, no_open;
     bool exact, opcodes;
+    bool hybrid;                       /* lines are counted without a clock */
     uint64_t timeline, timeline_bytes; /* enum cairn_timeline_mode, or none; 0: what is usual */
     uint64_t toggle_signal;            /* 0: none */
+    uint64_t max_overhead_ppm;         /* of what the program needs; 0: any */
     struct cairn_places counted;       /* whose lines are, or instructions */
     struct cairn_places called;        /* whose calls are; none: all */
     uint64_t each_ns;                  /* 0: not given */
@@ -125,7 +137,11 @@ struct cairn_settings { /* plain values; what they mean is for the commands */
     uint64_t graph_depth;           /* calls; CAIRN_CHOICE_NONE: any */
     const char *before;             /* a recording that is compared with */
     const char *root, *leaf, *skew, *list_functions;
-    bool by_self, strip;
+    bool by_self, strip, wrap, show_samples;
+    const char *dot_tolerance;
+    bool dot_compare, dot_slower, dot_faster, dot_by_difference;
+    const char *time_format; /* of gprof2dot; NULL: as it is without */
+    uint64_t total_method;   /* there is but one */
     struct cairn_places paths, node_labels;
 };
 

@@ -74,11 +74,21 @@ static const char *unit_word(size_t index)
 
 static const char *prof_format_word(size_t index)
 {
-    static const char *const words[] = {[CAIRN_PROF_FORMAT_CALLGRIND] = "callgrind",
-                                        [CAIRN_PROF_FORMAT_COLLAPSE] = "collapse",
-                                        [CAIRN_PROF_FORMAT_PSTATS] = "pstats"};
+    static const char *const words[] = {
+        [CAIRN_PROF_FORMAT_AXE] = "axe",           [CAIRN_PROF_FORMAT_CALLGRIND] = "callgrind",
+        [CAIRN_PROF_FORMAT_COLLAPSE] = "collapse", [CAIRN_PROF_FORMAT_DTRACE] = "dtrace",
+        [CAIRN_PROF_FORMAT_HPROF] = "hprof",       [CAIRN_PROF_FORMAT_JSON] = "json",
+        [CAIRN_PROF_FORMAT_OPROFILE] = "oprofile", [CAIRN_PROF_FORMAT_PERF] = "perf",
+        [CAIRN_PROF_FORMAT_PROF] = "prof",         [CAIRN_PROF_FORMAT_PSTATS] = "pstats",
+        [CAIRN_PROF_FORMAT_SLEEPY] = "sleepy",     [CAIRN_PROF_FORMAT_SYSPROF] = "sysprof",
+        [CAIRN_PROF_FORMAT_XPERF] = "xperf"};
 
     return index < sizeof(words) / sizeof(words[0]) ? words[index] : NULL;
+}
+
+static const char *total_word(size_t index)
+{
+    return index == 0 ? "callstacks" : NULL;
 }
 
 static const char *colormap_word(size_t index)
@@ -175,7 +185,18 @@ const struct cairn_option cairn_options[] = {
      .detail = "Of the functions that WHERE means: a name, a qualified name, a module, "
                "MODULE:QUALNAME or FILE:LINE; may be given several times. Without WHERE those of "
                "the program's own module. Functions with the decorator @profile are counted in "
-               "any case. Events come from chosen code alone; before 3.12 each call is looked at."},
+               "any case. Events come from chosen code alone; before 3.12 each call is looked at. "
+               "--lines=hybrid reads no clock: hits are exact, times those of the samples; with "
+               "it, --lines=WHERE says where (a function called hybrid is MODULE:hybrid)."},
+    {.name = "hybrid",
+     .kind = CAIRN_VALUE_FLAG,
+     .group = CAIRN_GROUP_RECORD,
+     .commands = CAIRN_FOR_LINES,
+     .offset = FIELD(hybrid),
+     .brief = "count lines exactly, and take their times from the samples",
+     .detail = "No clock is read at a line, and from Python 3.12 on lines that can only run one "
+               "after the other are counted at the first of them: counting costs a part of "
+               "what timing does. The report says which lines have times of samples."},
     {.name = "in",
      .kind = CAIRN_VALUE_PLACES,
      .group = CAIRN_GROUP_RECORD,
@@ -231,6 +252,22 @@ const struct cairn_option cairn_options[] = {
      .offset = FIELD(timeline_bytes),
      .brief = "room for a timeline, for each process (512m, ring 64m)",
      .detail = "In the folder that TMPDIR names, while the program runs."},
+    {.name = "max-overhead",
+     .kind = CAIRN_VALUE_PERCENT,
+     .group = CAIRN_GROUP_RECORD,
+     .commands = FOR_RUN,
+     .value = "PERCENT",
+     .min = 1000,
+     .max = PPM_ALL,
+     .range = "0.1 to 100",
+     .offset = FIELD(max_overhead_ppm),
+     .brief = "counting may cost so much of a program: 5%",
+     .detail =
+         "Of the CPU time that the program itself needs, by the costs that are measured before "
+         "it begins. What costs most beyond that share of its own time is let go: its calls "
+         "are not counted any more, and the report names it, with the calls until then and "
+         "its time from the samples. Until Python 3.11 all counting of calls may have to end. Of "
+         "lines and instructions the functions that have most of them are let go."},
     {.name = "toggle-signal",
      .kind = CAIRN_VALUE_SIGNAL,
      .group = CAIRN_GROUP_RECORD,
@@ -562,9 +599,13 @@ const struct cairn_option cairn_options[] = {
      .value = "FORMAT",
      .choice = prof_format_word,
      .offset = FIELD(prof_format),
-     .brief = "what is read: callgrind, collapse, pstats; or looked at",
-     .detail = "Without it the file itself tells, also of recordings of Cairn and whatever else it "
-               "imports."},
+     .brief = "axe callgrind collapse dtrace hprof json oprofile perf prof pstats sleepy sysprof "
+              "xperf",
+     .detail =
+         "What is read. Without it the file itself tells, also of recordings of Cairn and "
+         "whatever else it imports. `prof` is what gprof prints, `perf` what perf script does, "
+         "`json` gprof2dot's own form, `oprofile` what opreport --callgraph prints, `axe` VTune "
+         "Amplifier's gprof-cc report."},
     {.name = "colormap",
      .letter = 'c',
      .kind = CAIRN_VALUE_CHOICE,
@@ -598,6 +639,25 @@ const struct cairn_option cairn_options[] = {
      .offset = FIELD(strip),
      .brief = "names without parameters and template arguments",
      .detail = "Takes away what stands between round brackets and between angle brackets."},
+    {.name = "wrap",
+     .letter = 'w',
+     .kind = CAIRN_VALUE_FLAG,
+     .group = CAIRN_GROUP_SHOW,
+     .commands = CAIRN_FOR_GPROF2DOT,
+     .offset = FIELD(wrap),
+     .brief = "names on several lines where they are long",
+     .detail = "Of 32 characters at most, where there is a blank or a hyphen to break at."},
+    {.name = "total",
+     .kind = CAIRN_VALUE_CHOICE,
+     .group = CAIRN_GROUP_SHOW,
+     .commands = CAIRN_FOR_GPROF2DOT,
+     .value = "METHOD",
+     .choice = total_word,
+     .offset = FIELD(total_method),
+     .brief = "how totals are had of what has stacks: callstacks",
+     .detail =
+         "That is what is meant without it, too. gprof2dot's other method, callratios, guesses "
+         "them from who called whom."},
     {.name = "node-label",
      .kind = CAIRN_VALUE_PLACES,
      .group = CAIRN_GROUP_SHOW,
@@ -608,6 +668,21 @@ const struct cairn_option cairn_options[] = {
      .brief = "what a box says; may be given several times",
      .detail = "One of self-time, self-time-percentage, total-time, total-time-percentage; without "
                "it the two percentages."},
+    {.name = "time-format",
+     .kind = CAIRN_VALUE_TEXT,
+     .group = CAIRN_GROUP_SHOW,
+     .commands = CAIRN_FOR_GPROF2DOT,
+     .value = "FORMAT",
+     .offset = FIELD(time_format),
+     .brief = "how self-time and total-time are written",
+     .detail = "Seconds, as Python's % writes one number: %.7g without it."},
+    {.name = "show-samples",
+     .kind = CAIRN_VALUE_FLAG,
+     .group = CAIRN_GROUP_SHOW,
+     .commands = CAIRN_FOR_GPROF2DOT,
+     .offset = FIELD(show_samples),
+     .brief = "accepted: what was sampled says its samples in any case",
+     .detail = "They stand where the calls do."},
     {.name = "list-functions",
      .kind = CAIRN_VALUE_TEXT,
      .group = CAIRN_GROUP_SHOW,
@@ -616,6 +691,45 @@ const struct cairn_option cairn_options[] = {
      .offset = FIELD(list_functions),
      .brief = "print the names that match, for --root and --leaf",
      .detail = "A + means all of them."},
+    {.name = "compare",
+     .kind = CAIRN_VALUE_FLAG,
+     .group = CAIRN_GROUP_SHOW,
+     .commands = CAIRN_FOR_GPROF2DOT,
+     .offset = FIELD(dot_compare),
+     .brief = "the graph of the first file, with what differs in the second",
+     .detail =
+         "Functions are paired by the name in their box: shapes point up where the second file "
+         "has more of the whole, and down where it has less. `cairn diff` says what is more "
+         "than chance."},
+    {.name = "compare-tolerance",
+     .kind = CAIRN_VALUE_TEXT,
+     .group = CAIRN_GROUP_SHOW,
+     .commands = CAIRN_FOR_GPROF2DOT,
+     .value = "POINTS",
+     .offset = FIELD(dot_tolerance),
+     .brief = "of --compare: what differs by less does not",
+     .detail = "Points of a percentage, 0.001 without it."},
+    {.name = "compare-only-slower",
+     .kind = CAIRN_VALUE_FLAG,
+     .group = CAIRN_GROUP_SHOW,
+     .commands = CAIRN_FOR_GPROF2DOT,
+     .offset = FIELD(dot_slower),
+     .brief = "of --compare: only what takes more in the second file",
+     .detail = "Of the total's percentage; what takes less is shown as if it did not."},
+    {.name = "compare-only-faster",
+     .kind = CAIRN_VALUE_FLAG,
+     .group = CAIRN_GROUP_SHOW,
+     .commands = CAIRN_FOR_GPROF2DOT,
+     .offset = FIELD(dot_faster),
+     .brief = "of --compare: only what takes less in the second file",
+     .detail = "Of the total's percentage; what takes more is shown as if it did not."},
+    {.name = "compare-color-by-difference",
+     .kind = CAIRN_VALUE_FLAG,
+     .group = CAIRN_GROUP_SHOW,
+     .commands = CAIRN_FOR_GPROF2DOT,
+     .offset = FIELD(dot_by_difference),
+     .brief = "of --compare: colours tell how much functions differ",
+     .detail = "Those that differ most are red; calls have no colour then."},
     {.name = "root",
      .letter = 'z',
      .kind = CAIRN_VALUE_TEXT,

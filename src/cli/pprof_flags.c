@@ -25,6 +25,7 @@ static const struct flag flags[] = {
     {"help", SWITCH, FIELD(help)},
     {"http", TEXT, FIELD(http)},
     {"no_browser", SWITCH, FIELD(no_browser)},
+    {"add_comment", TEXT, FIELD(comment)},
     {"output", TEXT, FIELD(output)},
     {"base", LIST, FIELD(base)},
     {"diff_base", LIST, FIELD(diff_base)},
@@ -34,6 +35,12 @@ static const struct flag flags[] = {
     {"text", FORMAT, FIELD(format)},
     {"tree", FORMAT, FIELD(format)},
     {"traces", FORMAT, FIELD(format)},
+    {"tags", FORMAT, FIELD(format)},
+    {"comments", FORMAT, FIELD(format)},
+    {"raw", FORMAT, FIELD(format)},
+    {"proto", FORMAT, FIELD(format)},
+    {"topproto", FORMAT, FIELD(format)},
+    {"callgrind", FORMAT, FIELD(format)},
     {"dot", FORMAT, FIELD(format)},
     {"svg", FORMAT, FIELD(format)},
     {"png", FORMAT, FIELD(format)},
@@ -49,6 +56,7 @@ static const struct flag flags[] = {
     {"filefunctions", CHOICE, FIELD(by)},
     {"files", CHOICE, FIELD(by)},
     {"lines", CHOICE, FIELD(by)},
+    {"addresses", CHOICE, FIELD(by)},
     {"nodecount", NUMBER, FIELD(node_count)},
     {"nodefraction", FRACTION, FIELD(node_least)},
     {"edgefraction", FRACTION, FIELD(edge_least)},
@@ -58,6 +66,7 @@ static const struct flag flags[] = {
     {"drop_negative", SWITCH, FIELD(drop_negative)},
     {"relative_percentages", SWITCH, FIELD(relative)},
     {"compact_labels", SWITCH, FIELD(compact)},
+    {"call_tree", SWITCH, FIELD(call_tree)},
     {"unit", TEXT, FIELD(unit)},
     {"sample_index", TEXT, FIELD(sample_index)},
     {"samples", INDEX, FIELD(sample_index)},
@@ -90,10 +99,10 @@ static const struct flag flags[] = {
     {"buildid", TEXT, UNUSED_TEXT},
     {"noinlines", SWITCH, UNUSED},
     {"intel_syntax", SWITCH, UNUSED},
+    /* Of what a server is asked for: files are there. */
+    {"seconds", TEXT, UNUSED_TEXT},
+    {"timeout", TEXT, UNUSED_TEXT},
 
-    {"raw", MISSING, 0},
-    {"tags", MISSING, 0},
-    {"comments", MISSING, 0},
     {"disasm", MISSING, 0},
     {"weblist", MISSING, 0},
     {"web", MISSING, 0},
@@ -101,18 +110,10 @@ static const struct flag flags[] = {
     {"evince", MISSING, 0},
     {"gv", MISSING, 0},
     {"kcachegrind", MISSING, 0},
-    {"callgrind", MISSING, 0},
-    {"proto", MISSING, 0},
-    {"topproto", MISSING, 0},
-    {"addresses", MISSING, 0},
-    {"call_tree", MISSING, 0},
     {"tagroot", MISSING, 0},
     {"tagleaf", MISSING, 0},
     {"total_delay", MISSING, 0},
     {"mean_delay", MISSING, 0},
-    {"seconds", MISSING, 0},
-    {"timeout", MISSING, 0},
-    {"add_comment", MISSING, 0},
 };
 
 static int refuse(struct cairn_err *err, const char *text, const char *name, const char *value)
@@ -148,14 +149,14 @@ static int refuse_missing(const char *name, struct cairn_err *err)
     static const struct {
         const char *name, *instead;
     } others[] = {
-        {"callgrind", "`cairn export -f callgrind` writes that."},
-        {"kcachegrind", "`cairn export -f callgrind -o calls.out` writes what it opens."},
-        {"proto", "`cairn export -f pprof` writes that."},
+        {"kcachegrind", "-callgrind -output=calls.out writes what it opens."},
         {"web", "-http has a page, -svg a picture."},
-        {"weblist", "-list prints it; the page of -http has sources, too."},
-        {"disasm", "`cairn dis FUNCTION` lists bytecode."},
-        {"tags", "-traces prints them, -tagfocus chooses among them."},
-        {"seconds", "`cairn attach --for 30s PID` records a process."},
+        {"weblist",
+         "It shows the machine code of a binary, which Cairn does not read: -list has the lines of "
+         "sources, and so has the page of -http."},
+        {"disasm",
+         "It shows the machine code of a binary, which Cairn does not read: `cairn dis FUNCTION` "
+         "lists bytecode."},
     };
 
     cairn_err_set(err, -CAIRN_EUSAGE, 0, "pprof", "`cairn pprof` does not have pprof's -%s", name);

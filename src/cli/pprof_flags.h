@@ -25,11 +25,13 @@ struct cairn_pprof_flags {
     const char *http, *output, *unit, *sample_index, *source_path, *trim_path;
     const char *focus, *ignore, *hide, *show, *show_from, *prune_from;
     const char *tag_focus, *tag_ignore, *tag_show, *tag_hide;
-    const char *by; /* "functions", "filefunctions", "files", "lines" */
+    const char *by; /* "functions", "filefunctions", "files", "lines", "addresses" */
+    const char *comment;
     struct cairn_pprof_list_flag base, diff_base;
     long node_count; /* -1: as the format has it */
     double node_least, edge_least, divide_by;
     bool cum, flat, trim, mean, drop_negative, relative, compact, normalize, no_browser;
+    bool call_tree;
     bool unused; /* of what is read and means nothing here */
     const char *unused_text;
 };

@@ -61,7 +61,7 @@ static int load(struct shell *shell, const char *path, struct cairn_pstats *ret_
     bool recording = false;
 
     CAIRN_TRY(cairn_pstats_file(path, shell->settings, ret_stats, &recording, err));
-    if (recording)
+    if (recording && ret_stats->prof.sampled)
         cairn_say("%s was sampled: nsamples is how many samples met a function", path);
     return 0;
 }

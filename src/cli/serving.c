@@ -1,20 +1,29 @@
 #include "serving.h"
 
+#include <inttypes.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "alloc.h"
 #include "ask.h"
 #include "browser.h"
+#include "following.h"
 #include "html.h"
+#include "html_parts.h"
+#include "json_out.h"
 #include "progress_line.h"
+#include "report_json.h"
 #include "say.h"
 #include "show.h"
 
-#define PATH_MAX_BYTES (1 << 16)
 #define TEXT_MAX_BYTES 4096
 #define HTML_TYPE "text/html; charset=utf-8"
+#define BYTES_TYPE "application/octet-stream"
+#define JSON_TYPE "application/json; charset=utf-8"
+#define TEXT_TYPE "text/plain; charset=utf-8"
 #define API "/api/"
 
 static volatile sig_atomic_t stopped;
@@ -23,11 +32,8 @@ struct view {
     struct cairn_server_site site; /* first: the server gives this back */
     const struct cairn_serving *serving;
     const struct cairn_settings *settings;
-    struct cairn_progress_line line; /* of the model */
-    struct cairn_model *model;
-    struct cairn_buf path; /* of the recording that was found by itself */
-    const char *file;
-    struct cairn_outlet page;
+    struct cairn_progress_line line; /* of the first model */
+    struct cairn_following following;
     struct cairn_buf policy;
 };
 
@@ -57,40 +63,126 @@ static void take_signals(sigset_t *ret_waiting)
         sigdelset(ret_waiting, numbers[i]);
 }
 
+/* What has been made, copied where it may be replaced before all of it is sent. */
+static void answer_made(const struct view *view, const char *type, struct cairn_span made,
+                        struct cairn_server_answer *ret_answer)
+{
+    uint8_t *copy;
+
+    *ret_answer = (struct cairn_server_answer){.status = MHD_HTTP_OK, .type = type, .body = made};
+    if (!view->following.follows)
+        return;
+    copy = cairn_malloc(made.size_bytes);
+    if (copy == NULL) {
+        *ret_answer =
+            (struct cairn_server_answer){.status = MHD_HTTP_SERVICE_UNAVAILABLE, .type = TEXT_TYPE};
+        return;
+    }
+    memcpy(copy, made.data, made.size_bytes);
+    ret_answer->body.data = copy;
+    ret_answer->owned = true;
+}
+
+/* Whether there is more than a page has, and when it may as well ask again. */
+static void answer_live(struct view *view, struct cairn_server_answer *ret_answer)
+{
+    struct cairn_following *following = &view->following;
+    struct cairn_json json;
+    struct cairn_buf out;
+
+    cairn_following_ask(following);
+    cairn_buf_init(&out, TEXT_MAX_BYTES);
+    cairn_json_init(&json, &out, 0);
+    cairn_json_object(&json);
+    cairn_json_put_u64(&json, "schema", CAIRN_JSON_SCHEMA);
+    cairn_json_put_bool(&json, "live", following->now.live);
+    cairn_json_put_u64(&json, "version", following->version);
+    cairn_json_put_seconds(&json, "wait_s", cairn_following_wait_ns(following));
+    cairn_json_close(&json);
+    *ret_answer = (struct cairn_server_answer){
+        .status = cairn_json_end(&json) < 0 ? MHD_HTTP_SERVICE_UNAVAILABLE : MHD_HTTP_OK,
+        .type = JSON_TYPE,
+        .owned = true,
+    };
+    ret_answer->body.data = cairn_buf_detach(&out, &ret_answer->body.size_bytes);
+    cairn_buf_release(&out);
+}
+
+/* Of another version there is nothing: its page is older, or newer, than what there is. */
+static bool is_of_version(const struct cairn_following *following,
+                          const struct cairn_server_request *request, size_t parameters)
+{
+    char text[24];
+
+    snprintf(text, sizeof(text), "%" PRIu64, following->version);
+    return request->parameter_count == parameters &&
+           strcmp(request->parameters[0].name, "version") == 0 &&
+           strcmp(request->parameters[0].value, text) == 0;
+}
+
+static bool read_slice(const struct cairn_server_parameter *parameter, const char *name,
+                       unsigned *ret_slice)
+{
+    char *end;
+
+    if (strcmp(parameter->name, name) != 0 || parameter->value[0] < '0' ||
+        parameter->value[0] > '9')
+        return false;
+    *ret_slice = (unsigned)strtoul(parameter->value, &end, 10);
+    return *end == '\0';
+}
+
+/* The sums of a part of the time: /api/part?version=V&from=SLICE&to=SLICE. False: there are none.
+ */
+static bool answer_part(const struct cairn_following *following,
+                        const struct cairn_server_request *request,
+                        struct cairn_server_answer *ret_answer)
+{
+    const struct cairn_html_parts *parts = following->now.parts;
+    void *bytes = NULL;
+    size_t size_bytes = 0;
+    unsigned from, to;
+    int code;
+
+    if (parts == NULL || !is_of_version(following, request, 3) ||
+        !read_slice(&request->parameters[1], "from", &from) ||
+        !read_slice(&request->parameters[2], "to", &to))
+        return false;
+    code = cairn_html_parts_ask(parts, from, to, &bytes, &size_bytes);
+    *ret_answer = (struct cairn_server_answer){
+        .status = code < 0 ? MHD_HTTP_SERVICE_UNAVAILABLE : MHD_HTTP_OK,
+        .type = code < 0 ? TEXT_TYPE : BYTES_TYPE,
+        .body = {bytes, size_bytes},
+        .owned = bytes != NULL,
+    };
+    return code != -CAIRN_EUSAGE;
+}
+
 static void answer(struct cairn_server_site *site, const struct cairn_server_request *request,
                    struct cairn_server_answer *ret_answer)
 {
     static const char missing[] = "There is nothing here.\n";
-    const struct view *view = (const struct view *)site;
+    struct view *view = (struct view *)site;
+    const struct cairn_following *following = &view->following;
+    const struct cairn_showing *now = &following->now;
 
     if (strcmp(request->path, "/") == 0)
-        *ret_answer = (struct cairn_server_answer){
-            .status = MHD_HTTP_OK, .type = HTML_TYPE, .body = cairn_buf_span(&view->page.buf)};
+        answer_made(view, HTML_TYPE, cairn_buf_span(&now->page.buf), ret_answer);
+    else if (strcmp(request->path, API "live") == 0)
+        answer_live(view, ret_answer);
+    else if (strcmp(request->path, API "columns") == 0 && now->columns.size_bytes > 0 &&
+             is_of_version(following, request, 1))
+        answer_made(view, BYTES_TYPE, cairn_buf_span(&now->columns), ret_answer);
+    else if (strcmp(request->path, API "part") == 0 && answer_part(following, request, ret_answer))
+        return;
     else if (strncmp(request->path, API, strlen(API)) == 0)
-        cairn_ask_request(view->model, request->path + strlen(API), request, view->settings,
-                          view->file, ret_answer);
+        cairn_ask_request(now->model, request->path + strlen(API), request, view->settings,
+                          following->words.items[0], ret_answer);
     else
         *ret_answer =
             (struct cairn_server_answer){.status = MHD_HTTP_NOT_FOUND,
-                                         .type = "text/plain; charset=utf-8",
+                                         .type = TEXT_TYPE,
                                          .body = {(const uint8_t *)missing, sizeof(missing) - 1}};
-}
-
-static int make_page(const struct cairn_call *call, struct view *view, struct cairn_err *err)
-{
-    struct cairn_html_options options = {.source = call->settings.source};
-    struct cairn_model *before;
-    int code;
-
-    CAIRN_TRY(cairn_show_load(&call->words, call->settings.each_ns, &view->line.progress,
-                              &view->model, &view->path, err));
-    view->file = call->words.count > 0 ? call->words.items[0] : cairn_buf_cstr(&view->path);
-    CAIRN_TRY(cairn_show_page_filter(&call->settings, &options.filter, err));
-    CAIRN_TRY(cairn_show_load_before(&call->settings, &view->line.progress, &before, err));
-    options.before = before;
-    code = cairn_html(view->model, &options, &view->page, err);
-    cairn_model_free(before);
-    return cairn_outlet_finish(&view->page, code, err);
 }
 
 /* What a script waits for; what a person is to know beside it to stderr. */
@@ -165,27 +257,37 @@ static int serve(struct view *view, struct cairn_err *err)
     return code;
 }
 
+/* 0, or a negative code with `err` filled. */
+static int show(struct view *view, const struct cairn_call *call, struct cairn_err *err)
+{
+    int code;
+
+    cairn_progress_line_begin(&view->line);
+    code = cairn_following_begin(&view->following, call, &view->line.progress, err);
+    cairn_progress_line_end(&view->line);
+    CAIRN_TRY(code);
+    cairn_html_policy(view->following.follows || view->following.now.columns.size_bytes > 0,
+                      &view->policy);
+    cairn_buf_add_str(&view->policy, "; frame-ancestors 'none'");
+    if (view->policy.code < 0)
+        return cairn_err_set(err, view->policy.code, 0, "view", "the policy");
+    return serve(view, err);
+}
+
 int cairn_serve(const struct cairn_serving *serving, const struct cairn_call *call)
 {
     struct view view = {.site.answer = answer, .serving = serving, .settings = &call->settings};
     struct cairn_err err = {0};
-    int code;
+    int code, status;
 
     signal(SIGPIPE, SIG_IGN);
-    cairn_outlet_init(&view.page, -1, "the page");
-    cairn_buf_init(&view.path, PATH_MAX_BYTES);
     cairn_buf_init(&view.policy, TEXT_MAX_BYTES);
-    cairn_html_policy(&view.policy);
-    cairn_buf_add_str(&view.policy, "; frame-ancestors 'none'");
-    cairn_progress_line_begin(&view.line);
-    code = view.policy.code < 0 ? cairn_err_set(&err, view.policy.code, 0, "view", "the policy")
-                                : make_page(call, &view, &err);
-    cairn_progress_line_end(&view.line);
-    if (code == 0)
-        code = serve(&view, &err);
-    cairn_model_free(view.model);
-    cairn_buf_release(&view.path);
-    cairn_outlet_release(&view.page);
+    code = show(&view, call, &err);
+    status = code < 0 ? cairn_say_err(&err) : 0;
+    if (!cairn_following_end(&view.following)) { /* nobody waits for what nobody will see */
+        fflush(NULL);
+        _exit(status);
+    }
     cairn_buf_release(&view.policy);
-    return code < 0 ? cairn_say_err(&err) : 0;
+    return status;
 }

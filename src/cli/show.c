@@ -86,16 +86,6 @@ int cairn_show_filter(const struct cairn_settings *settings, struct cairn_filter
     return -CAIRN_EUSAGE;
 }
 
-int cairn_show_page_filter(const struct cairn_settings *settings, struct cairn_filter *ret_filter,
-                           struct cairn_err *err)
-{
-    if (settings->metric != CAIRN_METRIC_COUNTED)
-        return cairn_show_filter(settings, ret_filter, err);
-    cairn_err_set(err, -CAIRN_EUSAGE, 0, "filter", "the page knows no counted calls yet");
-    cairn_err_add(err, "`cairn export -f flamegraph --metric counted` draws them.");
-    return -CAIRN_EUSAGE;
-}
-
 int cairn_show_report(const struct cairn_model *model, const struct cairn_settings *settings,
                       const char *path, const struct cairn_output *output, struct cairn_err *err)
 {

@@ -22,9 +22,6 @@ int cairn_show_load_before(const struct cairn_settings *settings, struct cairn_p
 /* The options that every reading command shares; -CAIRN_EUSAGE when --to is not behind --from. */
 int cairn_show_filter(const struct cairn_settings *settings, struct cairn_filter *ret_filter,
                       struct cairn_err *err);
-/* The same for a page, which knows samples alone. */
-int cairn_show_page_filter(const struct cairn_settings *settings, struct cairn_filter *ret_filter,
-                           struct cairn_err *err);
 
 /* Writes the report of a model to `output`, as the settings say. `path`: what JSON calls the
  * recording, and the commands that a text suggests; NULL for one that they find by themselves. */

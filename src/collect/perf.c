@@ -105,6 +105,8 @@ struct ring {
 };
 
 struct cairn_perf_watch {
+    bool counts; /* each event says how many of its records found no room */
+    uint64_t told_lost;
     size_t cpu_count, fd_count;
     struct ring *rings; /* one a processor */
     int *fds;           /* further events, whose records go to the ring of their processor */
@@ -138,11 +140,17 @@ static int watch_thread_on(struct cairn_perf_watch *watch, pid_t tid, size_t cpu
         .clockid = CLOCK_MONOTONIC,
         .sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME,
         .sample_id_all = 1,
+        .read_format = watch->counts ? PERF_FORMAT_LOST : 0,
     };
     struct ring *ring = &watch->rings[cpu];
     int fd = perf_open(&attr, tid, (int)cpu);
     void *page;
 
+    if (fd == -CAIRN_EUNSUPPORTED && watch->counts) { /* a kernel that does not count them */
+        watch->counts = false;
+        attr.read_format = 0;
+        fd = perf_open(&attr, tid, (int)cpu);
+    }
     if (fd < 0)
         return fd == -CAIRN_ENOTFOUND ? 0 : fd;
     fd = cairn_io_keep(fd, WATCH_FDS_PERCENT);
@@ -189,6 +197,7 @@ int cairn_perf_watch_open(pid_t pid, struct cairn_perf_watch **ret_watch)
     int code = -CAIRN_ENOMEM;
 
     if (watch) {
+        watch->counts = true;
         watch->cpu_count = cpus > 0 ? (size_t)cpus : 1;
         watch->rings = cairn_calloc(watch->cpu_count, sizeof(*watch->rings));
         watch->fds = cairn_calloc(WATCH_FDS_MAX, sizeof(*watch->fds));
@@ -244,6 +253,7 @@ static bool event_of(const struct ring *ring, uint64_t at, const struct perf_eve
     struct cairn_perf_event event = {0};
     struct task_record task;
     uint32_t ids[2];
+    uint64_t lost[2]; /* {id of the event, how many} */
 
     switch (header->type) {
     case PERF_RECORD_FORK:
@@ -267,7 +277,9 @@ static bool event_of(const struct ring *ring, uint64_t at, const struct perf_eve
                   sizeof(event.time_ns));
         break;
     case PERF_RECORD_LOST:
+        ring_copy(ring, at + sizeof(*header), lost, sizeof(lost));
         event.kind = CAIRN_PERF_LOST;
+        event.lost = lost[1];
         break;
     default:
         return false;
@@ -302,7 +314,33 @@ static bool ring_next(struct ring *ring, struct cairn_perf_event *ret_event)
 bool cairn_perf_watch_next(struct cairn_perf_watch *watch, struct cairn_perf_event *ret_event)
 {
     for (size_t cpu = 0; cpu < watch->cpu_count; cpu++)
-        if (watch->rings[cpu].page && ring_next(&watch->rings[cpu], ret_event))
+        if (watch->rings[cpu].page && ring_next(&watch->rings[cpu], ret_event)) {
+            watch->told_lost += ret_event->kind == CAIRN_PERF_LOST ? ret_event->lost : 0;
             return true;
+        }
     return false;
+}
+
+/* Adds what an event says of its lost records; false when it does not say. */
+static bool add_lost(int fd, uint64_t *lost)
+{
+    uint64_t said[2]; /* {value, how many} */
+
+    if (cairn_io_read(fd, said, sizeof(said)) != (ssize_t)sizeof(said))
+        return false;
+    *lost += said[1];
+    return true;
+}
+
+uint64_t cairn_perf_watch_lost(const struct cairn_perf_watch *watch)
+{
+    bool known = watch->counts;
+    uint64_t lost = 0;
+
+    for (size_t cpu = 0; known && cpu < watch->cpu_count; cpu++)
+        if (watch->rings[cpu].page)
+            known = add_lost(watch->rings[cpu].fd, &lost);
+    for (size_t i = 0; known && i < watch->fd_count; i++)
+        known = add_lost(watch->fds[i], &lost);
+    return known && lost > watch->told_lost ? lost : watch->told_lost;
 }

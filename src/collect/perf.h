@@ -44,8 +44,9 @@ enum cairn_perf_kind {
 
 struct cairn_perf_event {
     enum cairn_perf_kind kind;
-    pid_t pid, tid, ppid; /* ppid: FORK only */
+    pid_t pid, tid, ppid; /* ppid: FORK only; none of them of LOST */
     uint64_t time_ns;     /* MONOTONIC */
+    uint64_t lost;        /* LOST only: how many */
 };
 
 struct cairn_perf_watch; /* opaque */
@@ -53,6 +54,11 @@ struct cairn_perf_watch; /* opaque */
 /* Watches `pid` (all its threads) and everything it will start: events are inherited. */
 int cairn_perf_watch_open(pid_t pid, struct cairn_perf_watch **ret_watch);
 void cairn_perf_watch_free(struct cairn_perf_watch *watch);
+
+/* How many records the kernel had no room for, those too that no event has told of yet: it says so
+ * with the next one for which there is room. Where it keeps no count (before Linux 6.0) it is those
+ * that were told of. Asking may interrupt processors: for the end of a recording. */
+uint64_t cairn_perf_watch_lost(const struct cairn_perf_watch *watch);
 
 /* The next event, in the order of each processor; false when there is none now. */
 bool cairn_perf_watch_next(struct cairn_perf_watch *watch, struct cairn_perf_event *ret_event);

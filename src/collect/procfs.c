@@ -214,36 +214,32 @@ static int status_number(pid_t pid, pid_t tid, const char *name, uint64_t *ret_n
     return 0;
 }
 
+int cairn_proc_ns_tid_parse(const char *text, pid_t own, pid_t *ret_ns_tid)
+{
+    const char *field = status_field(text, "NSpid");
+    long value = own; /* a kernel without pid namespaces */
+    char *end;
+
+    /* One number a namespace, outermost first. */
+    for (; field && *field != '\n'; field = end) {
+        value = strtol(field, &end, 10);
+        if (end == field)
+            return -CAIRN_EDAMAGED;
+    }
+    if (value <= 0) /* its number is gone already, the rest of it in a moment */
+        return value < 0 ? -CAIRN_EDAMAGED : -CAIRN_EGONE;
+    *ret_ns_tid = (pid_t)value;
+    return 0;
+}
+
 int cairn_proc_ns_tid(pid_t pid, pid_t tid, pid_t *ret_ns_tid)
 {
-    char path[64], text[TEXT_MAX], *end;
-    const char *field;
-    long value = 0;
+    char path[64], text[TEXT_MAX];
     ssize_t got;
 
     CAIRN_TRY(task_path(path, sizeof(path), pid, tid, "status"));
     got = read_text(path, text, sizeof(text));
-    if (got < 0)
-        return (int)got;
-    field = status_field(text, "NSpid");
-    if (!field) { /* a kernel without pid namespaces */
-        *ret_ns_tid = tid ? tid : pid;
-        return 0;
-    }
-    /* One number a namespace, outermost first. */
-    for (;; field = end) {
-        long next = strtol(field, &end, 10);
-
-        if (end == field)
-            break;
-        value = next;
-        if (*end == '\n')
-            break;
-    }
-    if (value <= 0)
-        return -CAIRN_EDAMAGED;
-    *ret_ns_tid = (pid_t)value;
-    return 0;
+    return got < 0 ? (int)got : cairn_proc_ns_tid_parse(text, tid ? tid : pid, ret_ns_tid);
 }
 
 int cairn_proc_cmdline(pid_t pid, struct cairn_buf *out)

@@ -39,6 +39,9 @@ int cairn_proc_children(pid_t pid, struct cairn_pids *ret_pids);
 /* The thread id as the innermost pid namespace of the thread counts it. */
 int cairn_proc_ns_tid(pid_t pid, pid_t tid, pid_t *ret_ns_tid);
 
+/* The same of the text of a status file, for tests; where it has no such numbers, `own`. */
+int cairn_proc_ns_tid_parse(const char *text, pid_t own, pid_t *ret_ns_tid);
+
 /* Command line with spaces for NULs (cut at the buffer's ceiling); empty for a kernel thread. */
 int cairn_proc_cmdline(pid_t pid, struct cairn_buf *out);
 

@@ -170,13 +170,14 @@ void cairn_pychunks_stretch(const struct cairn_pycontext *ctx, struct cairn_pych
         chunk->used_bytes = used;
 }
 
-/* Whether the chunks that were read are the chunks there are. */
+/* Whether the chunks that were read are the chunks there are. Those of a thread that has none yet
+ * are of the one that was there before: it may get them. */
 bool cairn_pychunks_hold(const struct cairn_pycontext *ctx, const struct cairn_pykept *kept)
 {
     const struct cairn_pylayout *l = ctx->layout;
     uint64_t previous = 0;
 
-    if (!kept->chunks.count)
+    if (!kept->hot_chunk || !kept->chunks.count)
         return !kept->hot_chunk;
     for (size_t i = 0; i < kept->chunks.count; i++) {
         const struct cairn_pychunk *chunk = &kept->chunks.items[i];

@@ -132,6 +132,7 @@ static int take_instructions(struct cairn_pycodes *codes, const struct cairn_pya
     cairn_pyunits_mark(codes->table, text, entry->units, entry->unit_count);
     if (!cairn_pylayout_has(l->code_bytes))
         return 0;
+    entry->yields = cairn_pyunits_yield(text);
     CAIRN_TRY(intern_part(codes, &from->strs[CAIRN_PYPART_LINE], &entry->text));
     return take_sites(codes, from, text, entry);
 }

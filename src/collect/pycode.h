@@ -35,9 +35,10 @@ enum {
 };
 
 struct cairn_pycode_entry {
-    struct cairn_pycode code;           /* first: the public part */
-    bool named;                         /* its strings could be read; else the code is [unknown] */
-    bool hidden;                        /* the interpreter's own, no traceback shows it */
+    struct cairn_pycode code; /* first: the public part */
+    bool named;               /* its strings could be read; else the code is [unknown] */
+    bool hidden;              /* the interpreter's own, no traceback shows it */
+    bool yields;              /* until 3.10: its frame is a generator's: it yields, or awaits */
     uint64_t parts[CAIRN_PYCODE_PARTS]; /* the fingerprint */
     struct cairn_span text;         /* until 3.10: the instructions, as long as `units` is known */
     uint64_t start;                 /* of the instructions, in the target */

@@ -205,6 +205,15 @@ static void doubt_rest(struct trail *trail, size_t holds)
         (void)cairn_pykept_is_steady(trail->kept, &walk[count - i], &walk[count - i - 1], &again);
 }
 
+/* What a generator runs is no root. Its frame is made anew at each call, of the memory of the last
+ * one: a copy that begins before that and ends when it runs says that it is nobody's and runs. */
+static bool ends_at_generator(const struct cairn_pyraws *walk)
+{
+    const struct cairn_pyraw *root = &walk->items[walk->count - 1];
+
+    return !root->previous && !root->generator && root->entry && root->entry->yields;
+}
+
 /* Judges from the root inwards; *ret_holds outermost frames hold. */
 static int judge_all(struct trail *trail, size_t same, size_t *ret_holds,
                      enum cairn_pycheck *ret_check)
@@ -259,6 +268,8 @@ static int settle_at(struct trail *trail, uint64_t address, bool last)
             doubt_rest(trail, same ? same - 1 : 0);
             code = refuse(CAIRN_PYCHECK_CODE, &check);
         }
+        if (code == 0 && ends_at_generator(&ctx->walk))
+            code = refuse(CAIRN_PYCHECK_GENERATOR, &check);
         if (code == 0)
             code = judge_all(trail, same, &holds, &check);
         CAIRN_TRY(cairn_pylinks_note_owners(ctx, kept, same));

@@ -5,6 +5,7 @@
 #include "err.h"
 #include "pynest.h"
 #include "pyread_parts.h"
+#include "pyvacant.h"
 
 #define INTERPS_MAX 4096
 #define BAD_LISTS_MAX 20
@@ -93,7 +94,7 @@ static void drop_thread(struct cairn_pyread *read, size_t index)
     memmove(&read->threads.items[index], &read->threads.items[index + 1],
             (read->threads.count - index - 1) * sizeof(*read->threads.items));
     read->threads.count--;
-    cairn_pykept_free((struct cairn_pykept *)thread);
+    cairn_pyvacant_keep(read, (struct cairn_pykept *)thread);
 }
 
 static size_t index_of(const struct cairn_pyread *read, const struct cairn_pykept *kept)
@@ -106,25 +107,25 @@ static size_t index_of(const struct cairn_pyread *read, const struct cairn_pykep
 }
 
 bool cairn_pylist_identify(const struct cairn_pylayout *l, struct cairn_pykept *kept,
-                           uint64_t interp)
+                           const uint8_t *header, uint64_t interp)
 {
     struct cairn_pythread *thread = &kept->thread;
-    uint64_t ident = cairn_pykept_field(kept, l->thread_ident);
+    uint64_t ident = cairn_pyheader_field(header, l->thread_ident);
 
-    if (cairn_pykept_field(kept, l->thread_interp) != interp)
+    if (cairn_pyheader_field(header, l->thread_interp) != interp)
         return false;
     /* A thread state is made before its thread: the numbers come later, once. */
     if (thread->pthread_id && ident != thread->pthread_id)
         return false;
     thread->interp = interp;
     if (cairn_pylayout_has(l->thread_native_id)) {
-        uint64_t native_id = cairn_pykept_field(kept, l->thread_native_id);
+        uint64_t native_id = cairn_pyheader_field(header, l->thread_native_id);
 
         if (native_id != kept->own_native_id) /* else it may be known who runs it instead */
             thread->native_id = native_id;
         kept->own_native_id = native_id;
         thread->pthread_id = ident;
-    } else if (cairn_pykept_field(kept, l->thread_current_frame)) {
+    } else if (cairn_pyheader_field(header, l->thread_current_frame)) {
         /* Until 3.10 it has the number of the thread that made it, until it runs. */
         thread->pthread_id = ident;
     }
@@ -148,12 +149,12 @@ static int list_threads(struct cairn_pyread *read, struct cairn_pyinterp *interp
             return -CAIRN_EDAMAGED; /* it goes in a circle */
         if (!kept)
             CAIRN_TRY(add_thread(read, address, &kept));
-        memcpy(kept->header, header, read->ctx.header_bytes);
-        if (!cairn_pylist_identify(l, kept, interp->address)) {
+        if (!cairn_pylist_identify(l, kept, header, interp->address)) {
             /* The address was taken over by another thread, or this is no thread. */
             drop_thread(read, index_of(read, kept));
             return -CAIRN_EDAMAGED;
         }
+        memcpy(kept->header, header, read->ctx.header_bytes);
         kept->generation = read->generation;
         address = cairn_pykept_field(kept, l->thread_next);
     }
@@ -175,8 +176,10 @@ int cairn_pylist_check(struct cairn_pyread *read)
     }
     if (code == -CAIRN_ENOMEM || code == -CAIRN_EGONE || code == -CAIRN_EPERM)
         return code;
-    if (code < 0)
+    if (code < 0) {
+        read->list_moved = true; /* what was left out meanwhile is not told by where they begin */
         return ++read->bad_lists > BAD_LISTS_MAX ? -CAIRN_EGONE : 0;
+    }
     for (size_t i = read->threads.count; i-- > 0;) {
         if (((struct cairn_pykept *)read->threads.items[i])->generation != read->generation)
             drop_thread(read, i);

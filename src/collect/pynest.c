@@ -5,8 +5,7 @@
 #include "err.h"
 #include "pyframe.h"
 #include "pyread_parts.h"
-
-#define STATE_MAX_BYTES 16384 /* of a thread state: what lies further off is not part of it */
+#include "pytogether.h"
 
 static struct cairn_pykept *kept_of(struct cairn_pythread *thread)
 {
@@ -113,88 +112,6 @@ static void order(struct cairn_pynested *items, size_t count)
     }
 }
 
-static int get(struct cairn_pyread *read, uint64_t address, uint64_t *ret)
-{
-    int code = cairn_remote_get(&read->remote, address, ret, sizeof(*ret));
-
-    return code == -CAIRN_EGONE || code == -CAIRN_EPERM ? code : code == 0;
-}
-
-/* The current frame now; 1: it was read; 0: it cannot be, or the state has none on the C stack. */
-static int current_frame(struct cairn_pyread *read, const struct cairn_pykept *kept, uint64_t *ret)
-{
-    const struct cairn_pylayout *l = &read->runtime.layout;
-    uint64_t cframe;
-    int code;
-
-    if (!cairn_pylayout_has(l->thread_cframe))
-        return get(read, kept->thread.tstate + l->thread_current_frame, ret);
-    code = get(read, kept->thread.tstate + l->thread_cframe, &cframe);
-    if (code <= 0)
-        return code;
-    if (cframe % 8 != 0 || cframe - kept->thread.tstate < STATE_MAX_BYTES)
-        return 0;
-    return get(read, cframe + l->cframe_current_frame, ret);
-}
-
-/* Whether it stands in the frame, and at the instruction, that were read of it: 1, 0 or a code. */
-static int stands(struct cairn_pyread *read, const struct cairn_pykept *kept)
-{
-    const struct cairn_pylayout *l = &read->runtime.layout;
-    const struct cairn_pyraw *leaf;
-    uint8_t data[CAIRN_PYLAYOUT_FRAME_BYTES];
-    struct cairn_pyraw now;
-    enum cairn_pycheck ignored;
-    uint64_t frame, instr;
-    int code;
-
-    if (!kept->raws.count)
-        return 0;
-    leaf = &kept->raws.items[kept->raws.count - 1];
-    code = current_frame(read, kept, &frame);
-    if (code <= 0 || frame != leaf->address)
-        return code < 0 ? code : 0;
-    if (!cairn_pyframe_is_object(l)) {
-        code = get(read, frame + l->frame_instr, &instr);
-        return code <= 0 ? code : instr == leaf->instr;
-    }
-    if (cairn_remote_get(&read->remote, frame, data, l->frame_size) < 0)
-        return 0;
-    return cairn_pyframe_decode(l, read->runtime.table, frame, data, 0, &now, &ignored) == 0 &&
-           now.instr == leaf->instr;
-}
-
-/* Whether it still has a stack: 1, 0 or a code. */
-static int runs(struct cairn_pyread *read, const struct cairn_pykept *kept)
-{
-    uint64_t frame, interp;
-    int code = get(read, kept->thread.tstate + read->runtime.layout.thread_interp, &interp);
-
-    if (code <= 0 || interp != kept->thread.interp)
-        return code < 0 ? code : 0;
-    code = current_frame(read, kept, &frame);
-    return code <= 0
-               ? code
-               : frame != 0 &&
-                     frame != cairn_pykept_field(kept, read->runtime.layout.thread_base_frame);
-}
-
-/* How many, from the outermost on, were read of one moment; or a code. Of who seems to stand still,
- * too: it may have woken up since it was looked at. */
-static int hold_together(struct cairn_pyread *read, const struct cairn_pynested *items,
-                         size_t count)
-{
-    for (size_t i = 1; i < count; i++) {
-        int code = stands(read, items[i - 1].kept);
-
-        if (code > 0)
-            code = runs(read, items[i].kept);
-        if (code <= 0)
-            return code < 0 ? code : (int)i;
-    }
-    return (int)count;
-}
-
 static int again(struct cairn_pyread *read, struct cairn_pykept *kept)
 {
     for (size_t i = 0; i < read->again.count; i++)
@@ -208,63 +125,56 @@ static int again(struct cairn_pyread *read, struct cairn_pykept *kept)
     return 0;
 }
 
-/* How many that were read as empty are so no more, though the thread may have gone on through them
- * before an inner one was read; or a code. They are `to` be read again. */
-static int filled_meanwhile(struct cairn_pyread *read, uint64_t pthread_id, bool to)
-{
-    bool anyones = cairn_pylayout_has(read->runtime.layout.thread_cframe);
-    int count = 0;
-
-    for (size_t i = 0; i < read->threads.count; i++) {
-        struct cairn_pythread *thread = read->threads.items[i];
-        int code = 0;
-
-        if (thread->status == CAIRN_PYSTACK_EMPTY && (anyones || thread->pthread_id == pthread_id))
-            code = runs(read, kept_of(thread));
-        if (code > 0 && to)
-            CAIRN_TRY(again(read, kept_of(thread)));
-        if (code < 0)
-            return code;
-        count += code;
-    }
-    return count;
-}
-
 static int read_again(struct cairn_pyread *read, const struct cairn_pynested *items, size_t count)
 {
+    struct cairn_pykept *filled;
+    size_t at = 0;
+
     for (size_t i = 0; i < count; i++)
         CAIRN_TRY(again(read, items[i].kept));
+    while ((filled = cairn_pytogether_filled(read, &at)))
+        CAIRN_TRY(again(read, filled));
     return 0;
+}
+
+/* Whether they are to be looked at: one was read, or another is gone from between them. */
+static bool is_fresh(const struct cairn_pynested *items, size_t count)
+{
+    uint64_t outer = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        if (items[i].kept->thread.status != CAIRN_PYSTACK_NONE ||
+            items[i].kept->nest_outer != outer)
+            return true;
+        outer = items[i].kept->thread.tstate;
+    }
+    return false;
 }
 
 /* The states of one thread. */
 static int link_group(struct cairn_pyread *read, struct cairn_pynested *items, size_t count,
                       bool last)
 {
-    bool fresh = false;
-    int together, filled;
+    struct cairn_pytogether together;
 
     order(items, count);
     for (size_t i = 1; i < count; i++) {
         items[i].kept->thread.outer = &items[i - 1].kept->thread;
         items[i - 1].kept->thread.inner = &items[i].kept->thread;
     }
-    for (size_t i = 0; i < count; i++)
-        fresh |= items[i].kept->thread.status != CAIRN_PYSTACK_NONE;
-    if (!fresh)
+    if (!is_fresh(items, count))
         return 0;
-    together = hold_together(read, items, count);
-    if (together < 0)
-        return together;
-    filled = filled_meanwhile(read, items->pthread_id, !last);
-    if (filled < 0)
-        return filled;
-    together = filled ? 1 : together;
-    if ((size_t)together == count)
+    CAIRN_TRY(cairn_pytogether(read, items, count, &together));
+    if (together.others)
+        together.count = 1;
+    for (size_t i = 0; i < count; i++)
+        items[i].kept->nest_outer =
+            i == 0 || i >= together.count ? 0 : items[i - 1].kept->thread.tstate;
+    if (together.count == count)
         return 0;
     if (!last)
         return read_again(read, items, count);
-    items[together].kept->thread.apart = true;
+    items[together.count].kept->thread.apart = true;
     return 0;
 }
 

@@ -84,6 +84,13 @@ void cairn_pyplaces_touch(struct cairn_pyplaces *places, uint64_t address, uint6
         places->spots.items[at].used_tick = tick;
 }
 
+bool cairn_pyplaces_has(const struct cairn_pyplaces *places, uint64_t address)
+{
+    size_t at = find(places, address);
+
+    return at < places->pieces.count && places->pieces.items[at].address <= address;
+}
+
 void cairn_pyplaces_age(struct cairn_pyplaces *places, uint64_t tick)
 {
     size_t some = 0;

@@ -36,6 +36,9 @@ int cairn_pyplaces_add(struct cairn_pyplaces *places, uint64_t address, size_t s
 /* The chain went through `address` at `tick`. */
 void cairn_pyplaces_touch(struct cairn_pyplaces *places, uint64_t address, uint64_t tick);
 
+/* Whether a place is known that `address` lies in. */
+bool cairn_pyplaces_has(const struct cairn_pyplaces *places, uint64_t address);
+
 /* Forgets what was not used since `tick`. */
 void cairn_pyplaces_age(struct cairn_pyplaces *places, uint64_t tick);
 

@@ -1,6 +1,5 @@
 #include "pyread.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "alloc.h"
@@ -13,6 +12,7 @@
 #include "pyoverlay.h"
 #include "pyread_parts.h"
 #include "pystr.h"
+#include "pyvacant.h"
 
 #define LIST_CHECK_NS UINT64_C(50000000) /* how often the list of threads is gone through */
 /* A thread that is found in one round starts in the next. */
@@ -21,145 +21,7 @@
 #define RESTLESS_PAGES 2
 #define LATE_NS 20000u /* several times what a read takes, and for each of its parts */
 #define LATE_PART_NS 2000u
-#define CALLS_MAX ((size_t)1 << 20)
 #define SCRATCH_MAX_BYTES ((size_t)1 << 30)
-
-static uint32_t header_bytes(const struct cairn_pylayout *l)
-{
-    const uint32_t places[] = {
-        l->thread_trace,         l->thread_profile,   l->thread_next,       l->thread_interp,
-        l->thread_current_frame, l->thread_cframe,    l->thread_ident,      l->thread_native_id,
-        l->thread_chunk,         l->thread_chunk_top, l->thread_base_frame, l->thread_exc_info,
-        l->thread_exception,
-    };
-    uint32_t end = 0;
-
-    for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
-        if (cairn_pylayout_has(places[i]) && places[i] + 8 > end)
-            end = places[i] + 8;
-    }
-    if (cairn_pylayout_has(l->thread_exc_state) && cairn_pylayout_has(l->excitem_value) &&
-        l->thread_exc_state + l->excitem_value + 8 > end)
-        end = l->thread_exc_state + l->excitem_value + 8;
-    return end;
-}
-
-static int set_up(struct cairn_pyread *read)
-{
-    const struct cairn_pylayout *l = &read->runtime.layout;
-
-    cairn_pylayout_version_text(read->runtime.hexversion, read->version);
-    cairn_map_init(&read->by_address, CAIRN_PYREAD_THREADS_MAX);
-    cairn_map_init(&read->ctx.calls, CALLS_MAX);
-    CAIRN_TRY(
-        cairn_pycodes_init(&read->codes, &read->remote, l, read->runtime.table, &read->stats));
-    read->ctx = (struct cairn_pycontext){
-        .remote = &read->remote,
-        .layout = l,
-        .table = read->runtime.table,
-        .codes = &read->codes,
-        .stats = &read->stats,
-        .header_bytes = header_bytes(l),
-        .calls = read->ctx.calls,
-    };
-    return cairn_vec_reserve(&read->ctx.walk, CAIRN_PY_DEPTH_MAX, CAIRN_PY_DEPTH_MAX);
-}
-
-static int make_reader(const struct cairn_remote *remote, struct cairn_pyread **ret_read,
-                       struct cairn_err *err)
-{
-    *ret_read = cairn_calloc(1, sizeof(**ret_read));
-    if (!*ret_read)
-        return cairn_err_set(err, -CAIRN_ENOMEM, 0, "reader", "no memory for a reader");
-    (*ret_read)->remote = *remote;
-    return 0;
-}
-
-/* `code` says how looking for the runtime went. Hands the reader out, or frees it. */
-static int finish_reader(struct cairn_pyread *read, int code, struct cairn_pyread **ret_read)
-{
-    if (code == 0)
-        code = set_up(read);
-    if (code < 0)
-        cairn_pyread_free(read);
-    else
-        *ret_read = read;
-    return code;
-}
-
-int cairn_pyread_open(pid_t pid, const struct cairn_remote *remote, struct cairn_pyfiles *files,
-                      struct cairn_pysite *ret_site, struct cairn_pyread **ret_read,
-                      struct cairn_err *err)
-{
-    struct cairn_pyread *read;
-    int code;
-
-    CAIRN_TRY(make_reader(remote, &read, err));
-    read->tids.pid = pid;
-    code = cairn_pyruntime_find(pid, &read->remote, files, ret_site, &read->runtime, err);
-    return finish_reader(read, code, ret_read);
-}
-
-int cairn_pyread_open_site(pid_t pid, const struct cairn_remote *remote,
-                           const struct cairn_pysite *site, struct cairn_pyread **ret_read,
-                           struct cairn_err *err)
-{
-    struct cairn_pyread *read;
-    int code;
-
-    CAIRN_TRY(make_reader(remote, &read, err));
-    read->tids.pid = pid;
-    code = cairn_pyruntime_check_site(&read->remote, site, &read->runtime, err);
-    return finish_reader(read, code, ret_read);
-}
-
-int cairn_pyread_open_at(const struct cairn_remote *remote, uint64_t runtime, uint32_t hexversion,
-                         struct cairn_pyread **ret_read, struct cairn_err *err)
-{
-    return cairn_pyread_open_table(remote, runtime, hexversion, NULL, ret_read, err);
-}
-
-int cairn_pyread_open_table(const struct cairn_remote *remote, uint64_t runtime,
-                            uint32_t hexversion, const struct cairn_pytable *table,
-                            struct cairn_pyread **ret_read, struct cairn_err *err)
-{
-    struct cairn_pyread *read;
-    int code;
-
-    CAIRN_TRY(make_reader(remote, &read, err));
-    if (table)
-        code = cairn_pyruntime_check_table(&read->remote, runtime, hexversion, table,
-                                           &read->runtime, err);
-    else
-        code = cairn_pyruntime_check(&read->remote, runtime, hexversion, &read->runtime, err);
-    return finish_reader(read, code, ret_read);
-}
-
-void cairn_pyread_free(struct cairn_pyread *read)
-{
-    if (!read)
-        return;
-    for (size_t i = 0; i < read->threads.count; i++)
-        cairn_pykept_free((struct cairn_pykept *)read->threads.items[i]);
-    cairn_vec_release(&read->threads);
-    cairn_vec_release(&read->interps);
-    cairn_map_release(&read->by_address);
-    cairn_pycodes_release(&read->codes);
-    cairn_vec_release(&read->ctx.walk);
-    cairn_vec_release(&read->ctx.inner);
-    cairn_vec_release(&read->ctx.used);
-    cairn_map_release(&read->ctx.calls);
-    cairn_pyahead_release(&read->ctx.ahead);
-    cairn_pytids_release(&read->tids);
-    cairn_vec_release(&read->parts);
-    cairn_vec_release(&read->slots);
-    cairn_vec_release(&read->ok);
-    cairn_vec_release(&read->again);
-    cairn_vec_release(&read->nested);
-    free(read->scratch);
-    cairn_pytasks_free(read->tasks);
-    free(read);
-}
 
 /* --- The read --- */
 
@@ -347,6 +209,21 @@ static void hand_out(struct cairn_pyread *read, size_t index)
     }
 }
 
+/* Who ran in each state when it was copied first at this tick. */
+static void note_first(struct cairn_pyread *read)
+{
+    uint32_t place = read->runtime.layout.thread_native_id;
+
+    for (size_t i = 0; i < read->parts.count; i++) {
+        const struct cairn_pyslot *slot = &read->slots.items[i];
+
+        if (slot->what == SLOT_HEADER && slot->kept->tries == 0)
+            slot->kept->first_native_id =
+                read->ok.items[i] ? cairn_pyheader_field(read->parts.items[i].data, place)
+                                  : CAIRN_PYKEPT_UNKNOWN;
+    }
+}
+
 /* Who is put off its processor while it reads gets pieces of moments that have nothing to do with
  * each other: then it reads once more. */
 static int read_in_time(struct cairn_pyread *read)
@@ -359,6 +236,8 @@ static int read_in_time(struct cairn_pyread *read)
         CAIRN_TRY(cairn_pystr_read_each(&read->remote, read->parts.items, read->parts.count,
                                         read->ok.items));
         read->codes.copied_ns = cairn_clock_mono_ns();
+        if (i == 1)
+            note_first(read);
         if (i == CAIRN_PYREAD_TRIES || read->codes.copied_ns - start_ns <= most_ns)
             return 0;
         read->stats.reread += read->again.count;
@@ -380,6 +259,8 @@ static int read_round(struct cairn_pyread *read, bool first)
         if (read->again.items[i])
             CAIRN_TRY(plan_thread(read, read->again.items[i]));
     }
+    for (size_t i = 0; first && i < read->vacant_count; i++)
+        CAIRN_TRY(plan_thread(read, read->vacant[i].kept));
     CAIRN_TRY(grow_scratch(read));
     CAIRN_TRY(read_in_time(read));
     for (size_t i = 0; i < read->parts.count; i++)
@@ -398,12 +279,30 @@ static int settle_known(struct cairn_pyread *read, struct cairn_pykept *kept, bo
     return cairn_pykept_settle(&read->ctx, kept, last);
 }
 
+/* Another thread has taken the state over: nothing of the stack that is known is its own. */
+static void forget_stack(struct cairn_pykept *kept)
+{
+    kept->raws.count = kept->raws_shown = kept->good.count = 0;
+    kept->thread.depth = kept->thread.kept = 0;
+    kept->thread.unchanged = false;
+}
+
 /* What was read of one thread; codes as of cairn_pykept_settle(). -CAIRN_EUNREADABLE: there is no
- * such thread any more, or the list is about to say so. */
+ * such thread any more, or the list is about to say so. One that was not there yet when the thread
+ * was read first is left for the next tick, as take_new_thread() does. */
 static int settle(struct cairn_pyread *read, struct cairn_pykept *kept, bool last)
 {
+    uint64_t native_id = kept->own_native_id;
+
     if (kept->header_ok &&
-        cairn_pylist_identify(&read->runtime.layout, kept, kept->thread.interp)) {
+        cairn_pylist_identify(&read->runtime.layout, kept, kept->header, kept->thread.interp)) {
+        if (kept->own_native_id != native_id)
+            forget_stack(kept);
+        if (kept->first_native_id != CAIRN_PYKEPT_UNKNOWN &&
+            kept->own_native_id != kept->first_native_id && read->interps.count == 1) {
+            kept->thread.status = CAIRN_PYSTACK_NONE;
+            return 0;
+        }
         cairn_pyoverlay_take_header(read, kept);
         return settle_known(read, kept, last);
     }
@@ -426,25 +325,27 @@ static bool try_again(struct cairn_pyread *read, struct cairn_pykept *kept, int 
     return true;
 }
 
+/* *left: moves on when the thread is to be read again. */
+static int settle_or_leave(struct cairn_pyread *read, struct cairn_pykept *kept, size_t *left)
+{
+    bool last = ++kept->tries == CAIRN_PYREAD_TRIES;
+    int code = settle(read, kept, last);
+
+    if (code == -CAIRN_ENOTFOUND && last)
+        return cairn_pykept_give_up(&read->ctx, kept, CAIRN_PYSTACK_TORN, CAIRN_PYCHECK_MOVED);
+    if (try_again(read, kept, &code))
+        read->again.items[(*left)++] = kept;
+    return code;
+}
+
 static int do_round(struct cairn_pyread *read, int round)
 {
     size_t left = 0;
 
     CAIRN_TRY(read_round(read, round == 0));
     for (size_t i = 0; i < read->again.count; i++) {
-        struct cairn_pykept *kept = read->again.items[i];
-        bool last;
-        int code;
-
-        if (!kept)
-            continue;
-        last = ++kept->tries == CAIRN_PYREAD_TRIES;
-        code = settle(read, kept, last);
-        if (code == -CAIRN_ENOTFOUND && last)
-            code = cairn_pykept_give_up(&read->ctx, kept, CAIRN_PYSTACK_TORN, CAIRN_PYCHECK_MOVED);
-        else if (try_again(read, kept, &code))
-            read->again.items[left++] = kept;
-        CAIRN_TRY(code);
+        if (read->again.items[i])
+            CAIRN_TRY(settle_or_leave(read, read->again.items[i], &left));
     }
     read->again.count = left;
     return 0;
@@ -465,9 +366,13 @@ static int begin(struct cairn_pyread *read)
     read->again.count = 0;
     if (read->list_moved || read->ctx.now_ns - read->list_checked_ns >= LIST_CHECK_NS)
         CAIRN_TRY(cairn_pylist_check(read));
+    cairn_pyvacant_age(read);
     for (size_t i = 0; i < read->threads.count; i++) {
         struct cairn_pykept *kept = (struct cairn_pykept *)read->threads.items[i];
 
+        if (kept->ticks == 0)
+            (void)cairn_pyvacant_take(read, kept); /* nothing is copied now */
+        kept->header_ok = false;
         if (kept->thread.wanted)
             CAIRN_TRY(want_again(read, kept));
         else
@@ -476,15 +381,31 @@ static int begin(struct cairn_pyread *read)
     return 0;
 }
 
-/* Threads that came since the list was last gone through are read in the rounds that follow. */
-static int take_new_threads(struct cairn_pyread *read)
+/* A thread that was just listed is read in the rounds that follow, unless the round before copied
+ * its places as well: then it is settled now, or was not there yet and is left for the next tick. A
+ * state of a thread that is in several interpreters is left out of none. */
+static int take_new_thread(struct cairn_pyread *read, struct cairn_pykept *kept, bool copied)
+{
+    enum cairn_pyvacant_found found = cairn_pyvacant_take(read, kept);
+
+    if (found == CAIRN_PYVACANT_LATER && copied && read->interps.count == 1)
+        return 0;
+    CAIRN_TRY(want_again(read, kept));
+    if (found != CAIRN_PYVACANT_THERE || !copied)
+        return 0;
+    read->again.count--;
+    return settle_or_leave(read, kept, &read->again.count);
+}
+
+/* `copied`: the places of threads that are over were, with the round that was just read. */
+static int take_new_threads(struct cairn_pyread *read, bool copied)
 {
     CAIRN_TRY(cairn_pylist_check(read));
     for (size_t i = 0; i < read->threads.count; i++) {
         struct cairn_pykept *kept = (struct cairn_pykept *)read->threads.items[i];
 
         if (kept->thread.wanted && kept->ticks == 0)
-            CAIRN_TRY(want_again(read, kept));
+            CAIRN_TRY(take_new_thread(read, kept, copied));
     }
     return 0;
 }
@@ -497,11 +418,13 @@ static int tick(struct cairn_pyread *read)
     for (; round == 0 || (round < ROUNDS && read->again.count); round++) {
         CAIRN_TRY(do_round(read, round));
         if (round == 0 && read->list_moved)
-            CAIRN_TRY(take_new_threads(read));
+            CAIRN_TRY(take_new_threads(read, true));
     }
     read->again.count = 0;
     for (int i = 1; i <= CAIRN_PYREAD_TRIES && cairn_pynest_any(read); i++) {
         CAIRN_TRY(cairn_pynest_link(read, i == CAIRN_PYREAD_TRIES));
+        if (read->again.count && read->list_moved)
+            CAIRN_TRY(take_new_threads(read, false));
         while (read->again.count)
             CAIRN_TRY(do_round(read, round));
     }

@@ -13,6 +13,7 @@
 #include "vec.h"
 
 #define CAIRN_PYREAD_THREADS_MAX 65536
+#define CAIRN_PYVACANT_MAX 4
 
 struct cairn_pyinterp {
     uint64_t address, head; /* `head`: the first thread when the list was last gone through */
@@ -29,6 +30,35 @@ struct cairn_pynested { /* a thread state with a stack, where there are several 
     struct cairn_pykept *kept;
     uint64_t pthread_id, entry; /* `entry`: on the C stack; 0: not known */
     size_t age;                 /* of its interpreter, the newest first */
+};
+
+enum cairn_pywatch_what {
+    CAIRN_PYWATCH_OUTER,     /* to stand as it was read */
+    CAIRN_PYWATCH_INNERMOST, /* to have a stack */
+    CAIRN_PYWATCH_OTHER,     /* to have none, as it was read */
+};
+
+struct cairn_pywatch { /* a state, and what was looked at of it */
+    struct cairn_pykept *kept;
+    enum cairn_pywatch_what what;
+    const struct cairn_pyraw *leaf; /* OUTER: where it stands; NULL: not known */
+    size_t first_part;
+    uint64_t interp, current, frame;          /* `frame`: until 3.12, that `current` leads to */
+    uint8_t data[CAIRN_PYLAYOUT_FRAME_BYTES]; /* of the leaf */
+    bool runs;
+};
+
+struct cairn_pynow { /* scratch of pytogether.h */
+    CAIRN_VEC(struct cairn_pywatch) watches;
+    CAIRN_VEC(struct cairn_remote_part) parts;
+    CAIRN_VEC(bool) ok;
+    size_t first_head; /* of the parts */
+    uint64_t newest;   /* interpreter */
+};
+
+struct cairn_pyvacant { /* the places of a thread that is over: pyvacant.h */
+    struct cairn_pykept *kept;
+    uint64_t since_ns;
 };
 
 enum cairn_pyslot_what {
@@ -76,6 +106,9 @@ struct cairn_pyread {
     CAIRN_VEC(bool) ok;
     CAIRN_VEC(struct cairn_pykept *) again; /* to be read in this round */
     CAIRN_VEC(struct cairn_pynested) nested;
+    struct cairn_pynow now;
+    struct cairn_pyvacant vacant[CAIRN_PYVACANT_MAX]; /* oldest first */
+    size_t vacant_count;
     uint64_t first_tid; /* of the thread that the process began with; 0: not asked for yet */
     uint8_t *scratch;
     size_t scratch_cap, scratch_used;
@@ -91,8 +124,8 @@ int cairn_pyread_add(struct cairn_pyread *read, struct cairn_pyslot slot, uint64
  * all is left as it was, for the next tick. 0, -CAIRN_ENOMEM, -CAIRN_EGONE or -CAIRN_EPERM. */
 int cairn_pylist_check(struct cairn_pyread *read);
 
-/* Takes what the header says of the thread's identity. False: it is another thread, or none. */
+/* Takes what `header` says of the identity of the thread. False: it is another thread, or none. */
 bool cairn_pylist_identify(const struct cairn_pylayout *l, struct cairn_pykept *kept,
-                           uint64_t interp);
+                           const uint8_t *header, uint64_t interp);
 
 #endif

@@ -17,6 +17,7 @@
 #include "vec.h"
 
 #define LINK_TRIES 4
+#define INTERPS_MAX 4096
 #define MAPS_MAX_BYTES ((size_t)64 << 20)
 #define WINDOW_BYTES ((size_t)256 << 10)
 #define HEAD_BYTES 64 /* of a file and its mapping, to see that they are the same */
@@ -144,48 +145,51 @@ static int follow(struct cairn_remote *remote, uint64_t address, uint64_t *ret_p
     return code == 0 || code == -CAIRN_EGONE || code == -CAIRN_EPERM ? code : -CAIRN_EUNSUPPORTED;
 }
 
-/* From the runtime to its newest thread and back. -CAIRN_EUNSUPPORTED: `ret_what` does not fit. */
+/* From the runtime to a thread and back, and to the code that it runs where that is to be judged.
+ * An interpreter that nobody is in may have no thread (3.13 on), or one that runs nothing.
+ * -CAIRN_EUNSUPPORTED: `ret_what` does not fit. */
 static int walk_links(struct cairn_remote *remote, const struct cairn_pyruntime *runtime,
-                      uint64_t *ret_thread, const char **ret_what, struct cairn_err *err)
+                      const char **ret_what, struct cairn_err *err)
 {
     const struct cairn_pylayout *l = &runtime->layout;
-    uint64_t interp, back;
+    const char *lacking = "is not initialised";
+    uint64_t interp, thread, back;
 
     CAIRN_TRY(cairn_remote_get(remote, runtime->address + l->runtime_interpreters_head, &interp,
                                sizeof(interp)));
-    if (!interp)
-        return cairn_err_set(err, -CAIRN_EUNREADABLE, 0, "runtime",
-                             "Python is not initialised there (yet)");
-    *ret_what = "its runtime";
-    CAIRN_TRY(follow(remote, interp + l->interp_threads_head, ret_thread));
-    if (!*ret_thread)
-        return cairn_err_set(err, -CAIRN_EUNREADABLE, 0, "runtime",
-                             "Python runs no thread there (yet)");
-    *ret_what = "its threads";
-    CAIRN_TRY(follow(remote, *ret_thread + l->thread_interp, &back));
-    return back == interp ? 0 : -CAIRN_EUNSUPPORTED;
+    for (size_t i = 0; interp && i < INTERPS_MAX; i++) {
+        *ret_what = "its runtime";
+        CAIRN_TRY(follow(remote, interp + l->interp_threads_head, &thread));
+        lacking = "runs no thread";
+        if (thread) {
+            int code = 0;
+
+            *ret_what = "its threads";
+            CAIRN_TRY(follow(remote, thread + l->thread_interp, &back));
+            if (back != interp)
+                return -CAIRN_EUNSUPPORTED;
+            if (cairn_pyframe_is_object(l))
+                code = cairn_pyverify(remote, runtime, thread, ret_what);
+            if (code != -CAIRN_ENOTFOUND)
+                return code;
+            lacking = "runs no code";
+        }
+        *ret_what = "its runtime";
+        CAIRN_TRY(follow(remote, interp + l->interp_next, &interp));
+    }
+    return cairn_err_set(err, -CAIRN_EUNREADABLE, 0, "runtime", "Python %s there (yet)", lacking);
 }
 
 static int check_links(struct cairn_remote *remote, const struct cairn_pyruntime *runtime,
                        struct cairn_err *err)
 {
     const char *what;
-    uint64_t thread;
     int code = -CAIRN_EUNSUPPORTED;
 
-    /* The newest thread may end between two reads. */
+    /* A thread may end between two reads. */
     for (int i = 0; i < LINK_TRIES && code == -CAIRN_EUNSUPPORTED; i++)
-        code = walk_links(remote, runtime, &thread, &what, err);
-    if (code == -CAIRN_EUNSUPPORTED)
-        return misfit(runtime, what, err);
-    CAIRN_TRY(code);
-    if (!cairn_pyframe_is_object(&runtime->layout))
-        return 0;
-    code = cairn_pyverify(remote, runtime, thread, &what);
-    if (code == -CAIRN_ENOTFOUND)
-        return cairn_err_set(err, -CAIRN_EUNREADABLE, 0, "runtime",
-                             "Python runs no code there (yet)");
-    return code < 0 ? misfit(runtime, what, err) : 0;
+        code = walk_links(remote, runtime, &what, err);
+    return code == -CAIRN_EUNSUPPORTED ? misfit(runtime, what, err) : code;
 }
 
 /* The runtime may be smaller than what is read of a newer one. */

@@ -6,7 +6,10 @@
 #include "pyresume.h"
 
 #define OWNER_THREAD 0
-#define OWNER_INTERPRETER 3 /* this and above: no Python frame */
+#define OWNER_FRAME_OBJECT 2 /* the call is over: an object keeps what is left of it */
+#define OWNER_INTERPRETER 3  /* this and above: no Python frame */
+
+#define ENTRY_CODE_BYTES 8 /* of the code of entry frames: a few instructions */
 
 #define NO_STACKTOP INT32_MIN
 
@@ -14,7 +17,7 @@ const char *cairn_pycheck_name(size_t check)
 {
     static const char *const names[CAIRN_PYCHECK_COUNT] = {
         "moved",    "align", "owner",     "hops",    "root",   "code",    "instr", "caller",
-        "stacktop", "bump",  "generator", "yielded", "unborn", "resumer", "after",
+        "stacktop", "bump",  "generator", "yielded", "unborn", "resumer", "after", "entry",
     };
 
     return check < CAIRN_PYCHECK_COUNT ? names[check] : NULL;
@@ -141,7 +144,8 @@ int cairn_pystack_frame(const struct cairn_pyimage *image, uint64_t address,
     if (cairn_pylayout_has(l->frame_is_entry))
         raw.entered = data[l->frame_is_entry] != 0;
     *ret_entry = owner >= OWNER_INTERPRETER;
-    if (owner > OWNER_INTERPRETER + 1 || (raw.chunk >= 0) != (owner == OWNER_THREAD))
+    if (owner > OWNER_INTERPRETER + 1 || owner == OWNER_FRAME_OBJECT ||
+        (raw.chunk >= 0) != (owner == OWNER_THREAD))
         return refuse(CAIRN_PYCHECK_OWNER, ret_check);
     if (owner == CAIRN_PYSTACK_OWNER_GENERATOR) {
         raw.generator = true;
@@ -151,16 +155,37 @@ int cairn_pystack_frame(const struct cairn_pyimage *image, uint64_t address,
     return 0;
 }
 
-/* Where chains end: at the root, no frame above; from 3.12 on that is an entry frame, before it
- * a frame marked as one. */
-static int check_end(const struct cairn_pyimage *image, const struct cairn_pyraws *raws,
-                     bool last_was_entry, enum cairn_pycheck *ret_check)
+/* One that is being left has gone on by an instruction or two, and was the same entry before. */
+static bool lies_near(uint64_t a, uint64_t b)
 {
+    return (a > b ? a - b : b - a) <= ENTRY_CODE_BYTES;
+}
+
+/* Counts what each says: whatever lay there by chance is outvoted. */
+static bool is_where_entries_are(struct cairn_pyentries *entries, uint64_t instr)
+{
+    if (!entries)
+        return true;
+    if (!entries->lead)
+        entries->instr = instr;
+    if (!lies_near(entries->instr, instr))
+        entries->lead--;
+    else if (entries->lead < UINT32_MAX)
+        entries->lead++;
+    return lies_near(entries->instr, instr);
+}
+
+/* Where chains end: at the root, no frame above; from 3.12 on that is an entry frame, from 3.15 on
+ * the thread's base frame, before them a frame marked as one. */
+static int check_end(const struct cairn_pyimage *image, const struct cairn_pyraws *raws,
+                     bool last_was_entry, uint64_t end, enum cairn_pycheck *ret_check)
+{
+    bool known_end = last_was_entry || (image->base_frame && end == image->base_frame);
     bool marked = cairn_pylayout_has(image->layout->frame_is_entry);
 
     if (!raws->count)
         return 0;
-    if (marked ? !raws->items[raws->count - 1].entered : !last_was_entry)
+    if (marked ? !raws->items[raws->count - 1].entered : !known_end)
         return refuse(CAIRN_PYCHECK_ROOT, ret_check);
     return 0;
 }
@@ -191,6 +216,8 @@ int cairn_pystack_walk(const struct cairn_pyimage *image, struct cairn_pyraws *r
             return code;
         address = raw.previous;
         if (entry) {
+            if (!is_where_entries_are(image->entries, raw.instr))
+                return refuse(CAIRN_PYCHECK_ENTRY, ret_check);
             if (raws->count)
                 raws->items[raws->count - 1].entered = true;
             continue;
@@ -199,7 +226,7 @@ int cairn_pystack_walk(const struct cairn_pyimage *image, struct cairn_pyraws *r
             return -CAIRN_ELIMIT;
         raws->items[raws->count++] = raw;
     }
-    return check_end(image, raws, entry || address == image->base_frame, ret_check);
+    return check_end(image, raws, entry, address, ret_check);
 }
 
 bool cairn_pystack_offset(const struct cairn_pyimage *image, const struct cairn_pycode_entry *entry,

@@ -36,6 +36,7 @@ enum cairn_pycheck {
     CAIRN_PYCHECK_UNBORN,    /* a frame that is still being set up, or what is left of one */
     CAIRN_PYCHECK_RESUMER,   /* what resumed the generator does not hold it where it always did */
     CAIRN_PYCHECK_AFTER,     /* what resumed the generator was not looked at again, or was gone */
+    CAIRN_PYCHECK_ENTRY,     /* an entry frame that does not stand where those of its thread do */
     CAIRN_PYCHECK_COUNT
 };
 
@@ -59,6 +60,14 @@ struct cairn_pychunk {
     struct cairn_pypiece piece;
 };
 
+/* The instruction that the interpreter's own entry frames stand at, from 3.12 on: one and the same
+ * for all of a thread, or one of the few behind it. What else lies where one lay, on the C stack,
+ * stands elsewhere. */
+struct cairn_pyentries { /* all 0: none was seen */
+    uint64_t instr;      /* what most of those that were seen said */
+    uint32_t lead;       /* by how many */
+};
+
 /* What was copied of one thread. */
 struct cairn_pyimage {
     const struct cairn_pylayout *layout;
@@ -72,6 +81,7 @@ struct cairn_pyimage {
     size_t other_count;
     const struct cairn_pypiece *after; /* frames that resumed generators, copied again at the end */
     size_t after_count;
+    struct cairn_pyentries *entries; /* NULL: not asked */
     bool *used; /* NULL, or one for each of `others`: set when it was looked at */
 };
 

@@ -43,14 +43,19 @@ void cairn_pykept_free(struct cairn_pykept *kept)
     free(kept);
 }
 
-uint64_t cairn_pykept_field(const struct cairn_pykept *kept, uint32_t place)
+uint64_t cairn_pyheader_field(const uint8_t *header, uint32_t place)
 {
     uint64_t value;
 
     if (!cairn_pylayout_has(place))
         return 0;
-    memcpy(&value, kept->header + place, sizeof(value));
+    memcpy(&value, header + place, sizeof(value));
     return value;
+}
+
+uint64_t cairn_pykept_field(const struct cairn_pykept *kept, uint32_t place)
+{
+    return cairn_pyheader_field(kept->header, place);
 }
 
 struct cairn_pyimage cairn_pykept_image(const struct cairn_pycontext *ctx,
@@ -61,7 +66,7 @@ struct cairn_pyimage cairn_pykept_image(const struct cairn_pycontext *ctx,
         .table = ctx->table,
         .base_frame = cairn_pykept_field(kept, ctx->layout->thread_base_frame),
         .chunks = kept->chunks.items,
-        .chunk_count = kept->chunks.count,
+        .chunk_count = kept->hot_chunk ? kept->chunks.count : 0,
         .chunk_top = kept->chunk_top,
         .others = kept->others.pieces.items,
         .other_count = kept->others.pieces.count,
@@ -526,6 +531,12 @@ static void age_places(const struct cairn_pykept *kept, struct cairn_pyplaces *p
         cairn_pyplaces_age(places, kept->ticks - most);
 }
 
+static void remember_first(struct cairn_pykept *kept)
+{
+    kept->first_chunk = kept->chunks.items[0];
+    kept->first_chunk.piece = (struct cairn_pypiece){0};
+}
+
 int cairn_pykept_settle(struct cairn_pycontext *ctx, struct cairn_pykept *kept, bool last)
 {
     const struct cairn_pylayout *l = ctx->layout;
@@ -545,12 +556,15 @@ int cairn_pykept_settle(struct cairn_pycontext *ctx, struct cairn_pykept *kept, 
         return -CAIRN_ENOTFOUND;
     image = cairn_pykept_image(ctx, kept);
     image.used = ctx->used.items;
+    image.entries = &kept->entries;
     code = settle_current(ctx, kept, &image, last);
     if (code == -CAIRN_EEND) {
         CAIRN_TRY(cairn_pyrecall_keep(ctx, &image));
         code = settle_foothold(ctx, kept, &image, last);
     }
     cairn_pychunks_stretch_hot(ctx, kept);
+    if (code == 0 && kept->hot_chunk)
+        remember_first(kept);
     age_places(kept, &kept->others);
     age_places(kept, &kept->after);
     return code;

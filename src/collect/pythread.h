@@ -24,6 +24,8 @@
 
 #define CAIRN_PYMOMENTS 8 /* in a read, at each of which the stack may be known */
 
+#define CAIRN_PYKEPT_UNKNOWN UINT64_MAX
+
 #define CAIRN_PYKEPT_RESUMERS_MAX 4096
 
 CAIRN_VEC_DECLARE(cairn_pychunks, struct cairn_pychunk); /* outermost first */
@@ -38,6 +40,7 @@ struct cairn_pykept {
     struct cairn_pychunks chunks; /* in use; and those of greenlets that rest, … */
     struct cairn_pychunks resting[CAIRN_PYCHAINS];
     uint64_t rested_tick[CAIRN_PYCHAINS]; /* … since */
+    struct cairn_pychunk first_chunk;     /* where the data stack began when it was last read */
     struct cairn_pyplaces others;         /* frames elsewhere */
     struct cairn_pyplaces after;          /* frames that resume generators, to be read again */
 
@@ -45,14 +48,16 @@ struct cairn_pykept {
     size_t raws_shown;        /* … so many are in what was handed out */
     struct cairn_pyraws good; /* the last one that passed every check */
     CAIRN_VEC(struct cairn_pyframe) frames;
-    bool exc, exc_known;     /* an exception is on its way or being handled */
-    bool exc_item_ok;        /* of this round: the item of a generator … */
-    uint64_t exc_item;       /* … where it was when last read; 0: none */
-    uint64_t exc_item_value; /* the exception in it */
-    uint64_t ticks;          /* of this thread, for ageing */
-    uint64_t own_native_id;  /* `native_id` as the thread state has it, whoever runs it */
-    uint32_t nest_kept;      /* `kept` of a read of this tick that was made again; else the most */
-    unsigned tries;          /* reads of this tick … */
+    bool exc, exc_known;      /* an exception is on its way or being handled */
+    bool exc_item_ok;         /* of this round: the item of a generator … */
+    uint64_t exc_item;        /* … where it was when last read; 0: none */
+    uint64_t exc_item_value;  /* the exception in it */
+    uint64_t ticks;           /* of this thread, for ageing */
+    uint64_t first_native_id; /* in the first copy of this tick */
+    uint64_t own_native_id;   /* `native_id` as the thread state has it, whoever runs it */
+    uint32_t nest_kept;       /* `kept` of a read of this tick that was made again; else the most */
+    uint64_t nest_outer;      /* thread state that it was seen to go on from; 0: none */
+    unsigned tries;           /* reads of this tick … */
     /* Until 3.10: where frames lie; which was current after the first runs of them had been copied;
      * whether that is what is judged; and generator's frame -> frame that resumed it last. */
     struct cairn_pyblocks blocks;
@@ -62,6 +67,7 @@ struct cairn_pykept {
     struct cairn_map resumers;
     uint64_t tid_next_ns; /* until 3.10: not before is its number looked for again */
     struct cairn_pydoubts doubts;
+    struct cairn_pyentries entries;
 };
 
 struct cairn_pycontext { /* what all threads of a reader share */
@@ -87,7 +93,10 @@ bool cairn_pykept_is_restless(const struct cairn_pykept *kept);
 
 void cairn_pykept_free(struct cairn_pykept *kept);
 
-/* Fields of the header that was just read. */
+/* A field of a thread state's header; 0: this version has none. */
+uint64_t cairn_pyheader_field(const uint8_t *header, uint32_t place);
+
+/* The same of the header that was just read. */
 uint64_t cairn_pykept_field(const struct cairn_pykept *kept, uint32_t place);
 
 /* What was copied of the thread. */

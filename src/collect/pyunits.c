@@ -2,7 +2,10 @@
 
 #include <string.h>
 
-#define EXTENDED_ARG 144 /* until 3.10 */
+#define EXTENDED_ARG 144 /* until 3.10, … */
+#define YIELD_FROM 72    /* … as these are; … */
+#define YIELD_VALUE 86
+#define GEN_START 129 /* … new in 3.10, unused before */
 
 /* Marks every unit with its distance to the start of its instruction, and the places of calls. */
 static void mark_units(const struct cairn_pytable *table, struct cairn_span text, uint8_t *units,
@@ -58,4 +61,14 @@ void cairn_pyunits_mark(const struct cairn_pytable *table, struct cairn_span tex
         mark_units(table, text, units, count);
     else
         mark_old_units(table, text, units, count);
+}
+
+bool cairn_pyunits_yield(struct cairn_span text)
+{
+    for (size_t at = 0; at + 1 < text.size_bytes; at += 2) {
+        if (text.data[at] == YIELD_FROM || text.data[at] == YIELD_VALUE ||
+            text.data[at] == GEN_START)
+            return true;
+    }
+    return false;
 }

@@ -4,6 +4,7 @@
 #ifndef CAIRN_PYUNITS_H
 #define CAIRN_PYUNITS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "cursor.h"
@@ -21,5 +22,9 @@
 /* `text`: `count` units, caches included; `units`: as many bytes, filled. */
 void cairn_pyunits_mark(const struct cairn_pytable *table, struct cairn_span text, uint8_t *units,
                         uint32_t count);
+
+/* Until 3.10: whether the code yields or awaits: that of a generator, whose frame has a caller for
+ * as long as it runs. */
+bool cairn_pyunits_yield(struct cairn_span text);
 
 #endif

@@ -1,3 +1,4 @@
+/* sampler.c is long because a tick goes through all that happens to processes, in one order. */
 #include "sampler.h"
 
 #include <string.h>
@@ -51,6 +52,7 @@ int cairn_sampler_init(struct cairn_sampler *sampler, struct cairn_writer *write
     CAIRN_TRY(label_location(writer, "[torn]", &sampler->labels.torn));
     CAIRN_TRY(label_location(writer, "[truncated]", &sampler->labels.truncated));
     CAIRN_TRY(label_location(writer, "[unknown]", &sampler->labels.unknown));
+    CAIRN_TRY(label_location(writer, "[cairn]", &sampler->labels.own));
     CAIRN_TRY(label_location(writer, "[not python]", &native_loc));
     CAIRN_TRY(cairn_writer_stack(writer, 0, sampler->labels.unknown, &sampler->unknown_stack));
     return cairn_writer_stack(writer, 0, native_loc, &sampler->native_stack);
@@ -235,8 +237,7 @@ static void on_fork(struct cairn_sampler *sampler, const struct cairn_perf_event
     else if (at < sampler->subjects.count)
         sampler->subjects.items[at]->threads_changed = true;
     /* One that goes while its threads are listed was seen: it is in the recording already. */
-    if (sampler->follow_children &&
-        cairn_sampler_add(sampler, event->pid, true, now_ns) == -CAIRN_EGONE &&
+    if (sampler->follow_children && cairn_sampler_add(sampler, event->pid, true, now_ns) < 0 &&
         event->pid != event->ppid && !subject_of(sampler, event->pid))
         sampler->stats.unseen++;
 }
@@ -265,6 +266,7 @@ static void on_event(struct cairn_sampler *sampler, const struct cairn_perf_even
         }
         break;
     case CAIRN_PERF_LOST:
+        sampler->stats.records_lost += event->lost;
         for (size_t i = 0; i < sampler->subjects.count; i++) {
             sampler->subjects.items[i]->threads_changed = true;
             sampler->subjects.items[i]->ran = true;
@@ -274,31 +276,48 @@ static void on_event(struct cairn_sampler *sampler, const struct cairn_perf_even
     }
 }
 
+void cairn_sampler_read_records(struct cairn_sampler *sampler, uint64_t now_ns)
+{
+    struct cairn_perf_event event;
+
+    while (sampler->watch && cairn_perf_watch_next(sampler->watch, &event))
+        on_event(sampler, &event, now_ns);
+}
+
 /* Only who ran can have made a child; without schedstat nobody knows who did. */
 static void poll_children(struct cairn_sampler *sampler, struct cairn_subject *subject,
                           uint64_t now_ns)
 {
-    struct cairn_pids pids = {0};
     uint64_t wait_ns = sampler->watch ? SCAN_WATCHED_NS : POLL_NS, begun_cpu_ns;
+    struct cairn_pids pids = {0};
+    pid_t pid = subject->pid;
 
     subject->children_at_ns = now_ns + wait_ns;
     if (!subject->ran && subject->workers.count && subject->workers.items[0]->has_book)
         return;
     subject->ran = false;
     begun_cpu_ns = cairn_clock_own_cpu_ns();
-    if (cairn_proc_children(subject->pid, &pids) == 0)
-        for (size_t i = 0; i < pids.count; i++)
-            cairn_sampler_add(sampler, pids.items[i], true, now_ns); /* fails: gone already */
+    if (cairn_proc_children(pid, &pids) < 0)
+        pids.count = 0;
+    /* Who is listed has a record, or has not run yet. It is read first: read after a child that was
+     * met here is gone again, it would tell of another, who was not seen. */
+    if (pids.count)
+        cairn_sampler_read_records(sampler, now_ns);
+    for (size_t i = 0; i < pids.count; i++)
+        cairn_sampler_add(sampler, pids.items[i], true, now_ns); /* fails: gone already */
     cairn_vec_release(&pids);
-    subject->children_at_ns = cairn_clock_again(now_ns, begun_cpu_ns, wait_ns, LOOK_PART);
+    subject = subject_of(sampler, pid); /* a record may have told of another with its number */
+    if (subject)
+        subject->children_at_ns = cairn_clock_again(now_ns, begun_cpu_ns, wait_ns, LOOK_PART);
 }
 
+/* Before subjects are gone through: this may add some and take some away. */
 static void find_processes(struct cairn_sampler *sampler, uint64_t now_ns)
 {
-    struct cairn_perf_event event;
-
-    while (sampler->watch && cairn_perf_watch_next(sampler->watch, &event))
-        on_event(sampler, &event, now_ns);
+    cairn_sampler_read_records(sampler, now_ns);
+    for (size_t i = 0; sampler->follow_children && i < sampler->subjects.count; i++)
+        if (now_ns >= sampler->subjects.items[i]->children_at_ns)
+            poll_children(sampler, sampler->subjects.items[i], now_ns);
 }
 
 static bool has_newcomers(const struct cairn_subject *subject)
@@ -326,16 +345,21 @@ static bool is_unseen(const struct cairn_worker *worker, uint64_t now_ns)
 }
 
 /* Reads the stacks of a process with Python; false when the runtime is not there any more. */
-static bool read_python(struct cairn_sampler *sampler, struct cairn_subject *subject,
-                        uint64_t now_ns)
+static bool read_python(struct cairn_sampler *sampler, struct cairn_subject *subject)
 {
     struct cairn_err err = {0};
     uint64_t reread = cairn_pyread_stats(subject->py)->reread;
-    int code = cairn_pyread_tick(subject->py, &err);
 
-    if (code == -CAIRN_EGONE)
+    if (cairn_pyread_tick(subject->py, &err) == -CAIRN_EGONE)
         return false;
     sampler->stats.reread += cairn_pyread_stats(subject->py)->reread - reread;
+    return true;
+}
+
+/* Finds the workers of the threads that were read. */
+static void join_python(struct cairn_sampler *sampler, struct cairn_subject *subject,
+                        uint64_t now_ns)
+{
     cairn_subject_join(subject, now_ns, cairn_runs_gone, sampler);
     for (size_t i = 0; i < subject->workers.count; i++)
         if (is_unseen(subject->workers.items[i], now_ns))
@@ -343,7 +367,6 @@ static bool read_python(struct cairn_sampler *sampler, struct cairn_subject *sub
     add_newcomers(sampler, subject, now_ns);
     if (now_ns >= subject->names_at_ns)
         keep_code(sampler, cairn_tracks_read_names(sampler->writer, subject, now_ns));
-    return true;
 }
 
 /* In the middle of an exec a process has no command line; a moment later it has. Some never have.
@@ -447,33 +470,55 @@ static bool scan(struct cairn_sampler *sampler, struct cairn_subject *subject, u
     return true;
 }
 
+static void look_for_python(struct cairn_sampler *sampler, struct cairn_subject *subject,
+                            uint64_t now_ns)
+{
+    name_late(sampler, subject, now_ns);
+    if (!cairn_subject_seek(subject, &sampler->files, now_ns))
+        return;
+    if (subject->python == CAIRN_PYTHON_READ)
+        add_python(sampler, subject, now_ns);
+    if (subject->python == CAIRN_PYTHON_UNSUPPORTED)
+        tell_unsupported(sampler, subject);
+}
+
+/* Looks at who is there and reads what they do; *scans: the threads are listed, too. Where Python
+ * is read that comes last: it takes several times as long as a read, and a new thread that was read
+ * that much later than those that are known would be met where it has not begun at the tick. False
+ * when the process is over. */
+static bool look(struct cairn_sampler *sampler, struct cairn_subject *subject, bool scans,
+                 uint64_t now_ns)
+{
+    bool first = scans && subject->python != CAIRN_PYTHON_READ, anything_ran, gone;
+
+    if (first && !scan(sampler, subject, now_ns))
+        return false;
+    look_for_python(sampler, subject, now_ns);
+    subject->read = look_at_workers(sampler, subject, &anything_ran, now_ns) || scans;
+    gone = subject->python == CAIRN_PYTHON_READ && subject->read && !read_python(sampler, subject);
+    if (scans && !first && !scan(sampler, subject, now_ns))
+        return false;
+    cairn_subject_look_if_stopped(subject, anything_ran, sampler->subjects.count, now_ns);
+    if (gone && subject->python == CAIRN_PYTHON_READ) {
+        keep_code(sampler, cairn_tasks_end(subject, sampler->writer));
+        cairn_subject_restart(subject, now_ns);
+        subject->look_at_ns = now_ns + subject->look_wait_ns;
+    } else if (subject->python == CAIRN_PYTHON_READ && subject->read) {
+        join_python(sampler, subject, now_ns);
+    }
+    return true;
+}
+
 /* True while the process is there. */
 static bool tick_subject(struct cairn_sampler *sampler, struct cairn_subject *subject,
                          uint64_t now_ns)
 {
-    bool anything_ran = false, scans = subject->threads_changed || now_ns >= subject->scan_at_ns;
+    bool scans = subject->threads_changed || now_ns >= subject->scan_at_ns;
 
     cairn_remains_open(subject, scans);
-    if (scans && !scan(sampler, subject, now_ns))
+    if (!look(sampler, subject, scans, now_ns))
         return false;
-    name_late(sampler, subject, now_ns);
-    if (cairn_subject_seek(subject, &sampler->files, now_ns)) {
-        if (subject->python == CAIRN_PYTHON_READ)
-            add_python(sampler, subject, now_ns);
-        if (subject->python == CAIRN_PYTHON_UNSUPPORTED)
-            tell_unsupported(sampler, subject);
-    }
-    subject->read = look_at_workers(sampler, subject, &anything_ran, now_ns);
     cairn_remains_close(subject);
-    cairn_subject_look_if_stopped(subject, anything_ran, sampler->subjects.count, now_ns);
-    if (sampler->follow_children && now_ns >= subject->children_at_ns)
-        poll_children(sampler, subject, now_ns);
-    if (subject->python == CAIRN_PYTHON_READ && subject->read &&
-        !read_python(sampler, subject, now_ns)) {
-        keep_code(sampler, cairn_tasks_end(subject, sampler->writer));
-        cairn_subject_restart(subject, now_ns);
-        subject->look_at_ns = now_ns + subject->look_wait_ns;
-    }
     for (size_t i = 0; i < subject->workers.count; i++) {
         if (sampler->single)
             ask_if_runnable(sampler, subject, subject->workers.items[i], now_ns);
@@ -543,6 +588,7 @@ int cairn_sampler_settle(struct cairn_sampler *sampler)
         {"missed", stats->missed},
         {"reread", stats->reread},
         {"unseen", stats->unseen},
+        {"records_lost", stats->records_lost},
         {"own_cpu_ns", cairn_clock_own_cpu_ns()},
     };
 

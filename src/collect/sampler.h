@@ -19,7 +19,8 @@
 struct cairn_sampler_stats { /* since the start */
     uint64_t ticks, samples, torn, truncated, unreadable, missed, reread;
     uint64_t processes, pythons;
-    uint64_t unseen; /* processes that were over before they could be looked at */
+    uint64_t unseen;       /* processes that were over before they could be looked at */
+    uint64_t records_lost; /* of forks, execs and exits, by the kernel */
 };
 
 struct cairn_sampler {
@@ -50,6 +51,10 @@ int cairn_sampler_add(struct cairn_sampler *sampler, pid_t pid, bool from_birth,
 /* Takes tick `number` at `now_ns`. 0; -CAIRN_ELIMIT when the open chunk is full: flush, and take it
  * again; or another negative code, which ends the recording. */
 int cairn_sampler_tick(struct cairn_sampler *sampler, uint64_t number, uint64_t now_ns);
+
+/* Each tick does so first; when no tick will follow, who was born since the last one is in the
+ * recording by this, or counted as unseen. */
+void cairn_sampler_read_records(struct cairn_sampler *sampler, uint64_t now_ns);
 
 /* The process is gone, and its threads ran for so long altogether: brings its rows to that, at tick
  * `number`, which is the last. */

@@ -376,6 +376,10 @@ static int finish(struct session *s, int code)
     struct cairn_err later = {0};
     int tail = 0;
 
+    if (code == 0)
+        cairn_sampler_read_records(&s->sampler, now_ns);
+    if (s->watch) /* those as well that it had no room to tell of */
+        s->sampler.stats.records_lost = cairn_perf_watch_lost(s->watch);
     if (s->result->launch.exited)
         cairn_sampler_end(&s->sampler, s->root, s->result->launch.cpu_ns, s->tick, now_ns);
     s->result->wall_ns = now_ns - s->start_ns;

@@ -14,6 +14,7 @@
 
 struct cairn_tasks_labels { /* locations of the recording */
     uint32_t torn, truncated, unknown;
+    uint32_t own; /* Cairn's own code on the program's stack */
 };
 
 /* Makes a round when it is time to. 0, or a negative code of the writer. */

@@ -1,9 +1,26 @@
 #include "threadstack.h"
 
+#include <string.h>
+
 #include "stackids.h"
 #include "vec.h"
 
 #define STACKS_MAX (CAIRN_PY_DEPTH_MAX + 1u)
+
+static bool ends(struct cairn_span text, const char *with)
+{
+    size_t size_bytes = strlen(with);
+
+    return text.size_bytes >= size_bytes &&
+           memcmp(text.data + text.size_bytes - size_bytes, with, size_bytes) == 0;
+}
+
+/* Where the engine asks, in the middle of the program, which lines of a code it is to count. */
+static bool is_own(const struct cairn_pycode *code)
+{
+    return code && ends(code->qualname, "planner.<locals>.plan") &&
+           ends(code->file, "/cairn/_site/sitecustomize.py");
+}
 
 /* The stack id of a thread state's frames on `root`. Ids of the outer frames that stand as they did
  * are kept, though they may lie elsewhere. */
@@ -28,6 +45,10 @@ static int python_stack(struct cairn_writer *writer, const struct cairn_tasks_la
         struct cairn_state_stack *stack = &state->stacks[at];
         uint32_t id = stack->id;
 
+        if (is_own(frame->code)) {
+            CAIRN_TRY(cairn_writer_stack(writer, parent, labels->own, &parent));
+            break;
+        }
         if (at >= known || stack->code != frame->code || stack->offset != frame->offset)
             CAIRN_TRY(cairn_stackids_frame(writer, labels->unknown, parent, frame, &id));
         if (at < known && id != stack->id)
@@ -51,9 +72,16 @@ static void forget_others(struct cairn_worker *worker)
     }
 }
 
+/* Whether it can be shown where it stands: a state that no worker was found for cannot, nor what
+ * lies further in. */
+static bool is_told(const struct cairn_pythread *thread)
+{
+    return !thread->apart && thread->user;
+}
+
 static enum cairn_pystack_status status_of(const struct cairn_pythread *thread)
 {
-    return thread->apart ? CAIRN_PYSTACK_TORN : thread->status;
+    return is_told(thread) ? thread->status : CAIRN_PYSTACK_TORN;
 }
 
 /* What a stack goes on from: one that is whole inwards. */
@@ -87,11 +115,8 @@ int cairn_threadstack_write(struct cairn_writer *writer, const struct cairn_task
     struct cairn_pythread *at = cairn_states_outermost(worker);
     uint32_t stack = 0;
 
-    for (; at && cairn_pythread_has_stack(at) && !at->apart; at = at->inner) {
-        struct cairn_state *state = at->user;
-
-        if (state)
-            CAIRN_TRY(python_stack(writer, labels, state, stack, &stack));
+    for (; at && cairn_pythread_has_stack(at) && is_told(at); at = at->inner) {
+        CAIRN_TRY(python_stack(writer, labels, at->user, stack, &stack));
         if (!holds(at->status))
             break;
     }

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <zlib.h>
 
 #include "alloc.h"
@@ -34,6 +35,9 @@ static ssize_t read_packed(struct cairn_feed *feed, uint8_t *data, size_t size_b
     }
     if (got > 0)
         feed->offset_bytes += (uint64_t)got;
+    if (feed->offset_bytes < feed->size_bytes)
+        cairn_progress_tell(feed->progress,
+                            feed->share * (double)feed->offset_bytes / (double)feed->size_bytes);
     return got < 0 ? cairn_err_from_errno((int)-got) : got;
 }
 
@@ -166,13 +170,17 @@ static int open_feed(struct cairn_feed *feed)
 
 int cairn_feed_open(struct cairn_feed *feed, int fd)
 {
-    *feed = (struct cairn_feed){.fd = fd};
+    struct stat info;
+
+    *feed = (struct cairn_feed){.fd = fd, .share = 1};
+    if (fstat(fd, &info) == 0 && info.st_size > 0)
+        feed->size_bytes = (uint64_t)info.st_size;
     return open_feed(feed);
 }
 
 int cairn_feed_open_span(struct cairn_feed *feed, struct cairn_span bytes)
 {
-    *feed = (struct cairn_feed){.fd = -1, .memory = bytes};
+    *feed = (struct cairn_feed){.fd = -1, .memory = bytes, .share = 1};
     return open_feed(feed);
 }
 

@@ -12,6 +12,7 @@
 
 #include "cursor.h"
 #include "err.h"
+#include "progress.h"
 
 struct cairn_feed_gzip;
 
@@ -24,6 +25,10 @@ struct cairn_feed {
     size_t cap_bytes;
     struct cairn_feed_gzip *gzip; /* NULL: the bytes are plain */
     bool over;                    /* nothing comes behind `end` */
+    uint64_t size_bytes;          /* of the file; 0: not known */
+    /* Told how far the file is read, where reading it all is `share` of the work. May be NULL. */
+    struct cairn_progress *progress;
+    double share;
 };
 
 /* From the start of a file that can be read at any place; or of bytes that are there. 0,

@@ -23,6 +23,26 @@ int cairn_in_gperftools(struct cairn_feed *feed, struct cairn_guest *guest, stru
 int cairn_in_chrome(struct cairn_feed *feed, struct cairn_guest *guest, struct cairn_err *err);
 int cairn_in_cpuprofile(struct cairn_feed *feed, struct cairn_guest *guest, struct cairn_err *err);
 
+int cairn_in_perf(struct cairn_feed *feed, struct cairn_guest *guest, struct cairn_err *err);
+int cairn_in_dtrace(struct cairn_feed *feed, struct cairn_guest *guest, struct cairn_err *err);
+int cairn_in_hprof(struct cairn_feed *feed, struct cairn_guest *guest, struct cairn_err *err);
+int cairn_in_axe(struct cairn_feed *feed, struct cairn_guest *guest, struct cairn_err *err);
+int cairn_in_oprofile(struct cairn_feed *feed, struct cairn_guest *guest, struct cairn_err *err);
+int cairn_in_sleepy(struct cairn_feed *feed, struct cairn_guest *guest, struct cairn_err *err);
+int cairn_in_sysprof(struct cairn_feed *feed, struct cairn_guest *guest, struct cairn_err *err);
+int cairn_in_xperf(struct cairn_feed *feed, struct cairn_guest *guest, struct cairn_err *err);
+int cairn_in_gprof2dot(struct cairn_feed *feed, struct cairn_guest *guest, struct cairn_err *err);
+
+/* 1: the feed, which stands at its start, is that; 0: it is not; or a failure to read. */
+int cairn_is_perf(struct cairn_feed *feed);
+int cairn_is_dtrace(struct cairn_feed *feed);
+int cairn_is_hprof(struct cairn_feed *feed);
+int cairn_is_axe(struct cairn_feed *feed);
+int cairn_is_oprofile(struct cairn_feed *feed);
+int cairn_is_sleepy(struct cairn_feed *feed);
+int cairn_is_sysprof(struct cairn_feed *feed);
+int cairn_is_xperf(struct cairn_feed *feed);
+
 /* Shared by those whose frames are texts: "name (file:line)", or "file.py:name:line" as
  * profiling.sampling and Austin write it. The parts are borrowed from `text`. */
 struct cairn_guest_frame cairn_frame_of_text(struct cairn_span text);

@@ -18,6 +18,7 @@
 #define TICKS_OF_ROW_MAX (1u << 20)
 #define TICKS_MAX (1u << 25)
 #define START_NS 1000000000u /* where the clock of a guest begins: 0 means "no time" */
+#define IS_CODE ((uint64_t)1 << 63)
 #define FACT_MAX_BYTES ((size_t)64 << 10)
 
 enum { TRACK, TICK, TICKS, STACK, CPU, RUNQ, STATE, COLUMNS };
@@ -94,12 +95,13 @@ int cairn_guest_frame(struct cairn_guest *guest, const struct cairn_guest_frame 
     CAIRN_TRY(cairn_writer_string(guest->writer, name, &name_id));
     CAIRN_TRY(cairn_writer_string(guest->writer, frame->file, &file_id));
     texts = (uint64_t)name_id << 32 | file_id;
-    lines = file_id ? (uint64_t)frame->first_line << 32 | frame->line : 0;
+    lines = file_id || frame->is_code ? (uint64_t)frame->first_line << 32 | frame->line : 0;
+    lines |= frame->is_code ? IS_CODE : 0;
     if (cairn_map_get(&guest->locations, texts, lines, &found)) {
         *ret_frame = (uint32_t)found;
         return 0;
     }
-    if (file_id) {
+    if (file_id || frame->is_code) {
         def.kind = CAIRN_LOC_PYTHON;
         CAIRN_TRY(make_code(guest, name_id, file_id, frame, &def.ref));
     } else {
@@ -278,6 +280,64 @@ int cairn_guest_add(struct cairn_guest *guest, const struct cairn_guest_sample *
     guest->samples += sample->count;
     guest->total_ns += sample->ns;
     return 0;
+}
+
+/* A row of a table that has no moments. */
+static int put_counted(struct cairn_guest *guest, uint8_t kind, const struct cairn_column_def *defs,
+                       size_t count, const uint64_t *values)
+{
+    if (cairn_writer_pending_bytes(guest->writer) > PENDING_MAX_BYTES)
+        CAIRN_TRY(cairn_writer_flush(guest->writer, CAIRN_CHUNK_DATA, guest->err));
+    return cairn_writer_row(guest->writer, kind, defs, count, values);
+}
+
+static uint64_t bits_of(double value)
+{
+    uint64_t bits;
+
+    memcpy(&bits, &value, sizeof(bits));
+    return bits;
+}
+
+int cairn_guest_count_calls(struct cairn_guest *guest, const struct cairn_guest_calls *calls)
+{
+    static const struct cairn_column_def defs[] = {
+        {"track", "id", CAIRN_ENC_RLE},        {"stack", "id", CAIRN_ENC_DELTA},
+        {"calls", "count", CAIRN_ENC_UVARINT}, {"primitive", "count", CAIRN_ENC_UVARINT},
+        {"self", "s", CAIRN_ENC_F64},          {"total", "s", CAIRN_ENC_F64},
+        {"plain", "", CAIRN_ENC_RLE},
+    };
+    const uint64_t values[] = {
+        guest->threads.items[calls->thread].track,
+        calls->stack,
+        calls->calls,
+        calls->primitive,
+        bits_of(calls->self_s),
+        bits_of(calls->total_s),
+        calls->plain,
+    };
+
+    return put_counted(guest, CAIRN_ROW_PAIR, defs, sizeof(defs) / sizeof(defs[0]), values);
+}
+
+int cairn_guest_count_line(struct cairn_guest *guest, const struct cairn_guest_frame *frame,
+                           const struct cairn_guest_line *line)
+{
+    static const struct cairn_column_def defs[] = {
+        {"track", "id", CAIRN_ENC_RLE},     {"code", "id", CAIRN_ENC_DELTA},
+        {"line", "", CAIRN_ENC_DELTA},      {"hits", "count", CAIRN_ENC_UVARINT},
+        {"total", "ns", CAIRN_ENC_UVARINT},
+    };
+    struct cairn_code_def def = {.first_line = frame->first_line};
+    uint32_t code;
+
+    CAIRN_TRY(cairn_writer_string(guest->writer, frame->name, &def.name));
+    CAIRN_TRY(cairn_writer_string(guest->writer, frame->file, &def.file));
+    def.qualname = def.name;
+    CAIRN_TRY(cairn_writer_code(guest->writer, &def, &code));
+    return put_counted(guest, CAIRN_ROW_LINE, defs, sizeof(defs) / sizeof(defs[0]),
+                       (const uint64_t[]){guest->threads.items[line->thread].track, code,
+                                          frame->line, line->hits, line->total_ns});
 }
 
 int cairn_guest_fact(struct cairn_guest *guest, const char *key, const char *format, ...)

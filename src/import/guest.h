@@ -16,13 +16,15 @@
 #include <stdint.h>
 
 #include "map.h"
+#include "spill.h"
 #include "vec.h"
 #include "writer.h"
 
 #define CAIRN_GUEST_TIME_MAX_NS ((uint64_t)1 << 60) /* more than 36 years: nobody measured it */
 
 struct cairn_guest_frame {
-    struct cairn_span name, file; /* without a file: all that is known is the name */
+    struct cairn_span name, file; /* without a file: all that is known is the name, but for: */
+    bool is_code;                 /* its file is known, and is the empty one */
     uint32_t line, first_line;    /* that ran; where the function begins. 0: not known */
 };
 
@@ -37,6 +39,20 @@ struct cairn_guest_sample {
     uint64_t count; /* samples, at least 1; where that is not known, 1 */
     uint64_t ns;    /* thread's time, of which: */
     uint64_t cpu_ns, runq_ns; /* with_states only */
+};
+
+/* Calls that were counted: on a stack of one frame all of its function's, on one of two so many as
+ * the one in front made. */
+struct cairn_guest_calls {
+    uint32_t thread, stack;
+    uint64_t calls, primitive; /* primitive: the function was not below itself */
+    double self_s, total_s;
+    bool plain; /* of a caller: calls are all that is known */
+};
+
+struct cairn_guest_line { /* that was counted */
+    uint32_t thread;
+    uint64_t hits, total_ns; /* total: with what it called */
 };
 
 struct cairn_guest_row {
@@ -61,10 +77,11 @@ struct cairn_guest {
     uint64_t samples, total_ns; /* given so far */
     uint64_t ticks;             /* written so far */
     uint64_t text_bytes;        /* of names and files, each once */
-    uint64_t interval_ns;  /* of formats whose weights are bare counts: one sample; 0: not known */
-    bool counted;          /* the counts are numbers of samples, which intervals may rest on */
-    bool with_states;      /* rows tell what the thread did; set before the first sample */
-    struct cairn_err *err; /* filled when writing fails; borrowed, may be NULL */
+    uint64_t interval_ns; /* of formats whose weights are bare counts: one sample; 0: not known */
+    bool counted;         /* the counts are numbers of samples, which intervals may rest on */
+    bool with_states;     /* rows tell what the thread did; set before the first sample */
+    struct cairn_spill *spill; /* borrowed, may be NULL */
+    struct cairn_err *err;     /* filled when writing fails; borrowed, may be NULL */
 };
 
 int cairn_guest_open(struct cairn_guest *guest, struct cairn_sink *sink, struct cairn_err *err);
@@ -83,6 +100,12 @@ int cairn_guest_thread(struct cairn_guest *guest, const struct cairn_guest_threa
 /* Adds a sample where its thread's clock stands, and moves the clock on. -CAIRN_EDAMAGED: such
  * times cannot be. */
 int cairn_guest_add(struct cairn_guest *guest, const struct cairn_guest_sample *sample);
+
+/* Numbers that the file has counted: they stand beside the samples, and change no time. `frame`: of
+ * a line, with its file. */
+int cairn_guest_count_calls(struct cairn_guest *guest, const struct cairn_guest_calls *calls);
+int cairn_guest_count_line(struct cairn_guest *guest, const struct cairn_guest_frame *frame,
+                           const struct cairn_guest_line *line);
 
 /* Sets the clock of a thread; times that lie before it are left alone. */
 void cairn_guest_wait(struct cairn_guest *guest, uint32_t thread, uint64_t until_ns);

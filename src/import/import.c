@@ -47,6 +47,8 @@ enum {
     KEY_EVENTS = 32,
     KEY_META = 64,
     KEY_THREADS = 128,
+    KEY_FUNCTIONS = 256,
+    KEY_COSTED = 512, /* "events", of gprof2dot */
 };
 
 static bool is_gecko(unsigned keys)
@@ -73,6 +75,10 @@ static int read_value(struct cairn_jsonin *json, struct cairn_span key, unsigned
         *keys |= KEY_META;
     else if (cairn_span_is(key, "threads"))
         *keys |= KEY_THREADS;
+    else if (cairn_span_is(key, "functions"))
+        *keys |= KEY_FUNCTIONS;
+    else if (cairn_span_is(key, "events"))
+        *keys |= KEY_COSTED;
     if (*keys == (KEY_SHARED | KEY_PROFILES) || *keys & KEY_EVENTS || is_gecko(*keys))
         return 0; /* that is clear, however long the value */
     if (!cairn_span_is(key, "$schema"))
@@ -102,6 +108,8 @@ static int sniff_object(struct cairn_jsonin *json, const char **ret_name)
             *ret_name = "chrome";
         else if (is_gecko(keys))
             *ret_name = "gecko";
+        else if (keys & KEY_FUNCTIONS && keys & KEY_COSTED)
+            *ret_name = "gprof2dot";
     }
     return code;
 }
@@ -264,6 +272,15 @@ static const struct format formats[] = {
     {"cpuprofile", NULL, cairn_in_cpuprofile},
     {"chrome", NULL, cairn_in_chrome},
     {"gecko", NULL, cairn_in_gecko},
+    {"gprof2dot", NULL, cairn_in_gprof2dot},
+    {"hprof", cairn_is_hprof, cairn_in_hprof},
+    {"sleepy", cairn_is_sleepy, cairn_in_sleepy},
+    {"sysprof", cairn_is_sysprof, cairn_in_sysprof},
+    {"xperf", cairn_is_xperf, cairn_in_xperf},
+    {"axe", cairn_is_axe, cairn_in_axe},
+    {"oprofile", cairn_is_oprofile, cairn_in_oprofile},
+    {"perf", cairn_is_perf, cairn_in_perf},
+    {"dtrace", cairn_is_dtrace, cairn_in_dtrace},
     {"collapsed", is_collapsed, cairn_in_collapsed},
     {"pprof", is_pprof, cairn_in_pprof},
 };
@@ -346,6 +363,8 @@ static int read_guest(const struct format *format, struct cairn_feed *feed,
 
     CAIRN_TRY(cairn_guest_open(&guest, sink, err));
     guest.interval_ns = options->interval_ns;
+    guest.spill = options->spill;
+    feed->progress = options->progress;
     code = format->read(feed, &guest, err);
     if (code == 0)
         code = cairn_guest_fact(&guest, "import.format", "%s", format->name);

@@ -10,10 +10,13 @@
 #include "err.h"
 #include "feed.h"
 #include "sink.h"
+#include "spill.h"
 
 struct cairn_import_options {
     /* Of formats that only count: how far one sample lies from the next. 0: not known. */
     uint64_t interval_ns;
+    struct cairn_spill *spill;       /* for what has no room in memory; NULL: that is refused */
+    struct cairn_progress *progress; /* may be NULL */
 };
 
 /* Reads all of a descriptor, a regular file, into a recording that is appended to `sink`.

@@ -4,35 +4,39 @@
  * that the array is not closed is usual.
  *
  * The calls of a thread are put in order and laid into each other: what a call does not give away
- * to calls within it is its own time. */
+ * to calls within it is its own time. Which ones those are is known when all of them are there: a
+ * caller may stand in the file behind all that it called. */
 #include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "formats.h"
 #include "intern.h"
 #include "jsonin.h"
+#include "tracecalls.h"
 
-#define SLICES_MAX ((size_t)1 << 23) /* 256 MiB of them */
+#define SLICES_MAX ((uint32_t)1 << 28)
+#define HELD_MAX ((size_t)1 << 22) /* in memory, 128 MiB of them */
+#define OPEN_MAX ((size_t)1 << 21)
 #define THREADS_MAX ((size_t)1 << 16)
+#define FRAMES_MAX ((size_t)1 << 20)
 #define DEPTH_MAX ((size_t)1 << 14)
 #define NAMES_MAX_BYTES ((size_t)16 << 20)
 #define US_NS 1000.0
+#define READ_SHARE 0.6              /* of the work, the rest being the calls in order */
 #define TIME_MAX_US 9e15            /* centuries behind 1970 */
 #define IS_TEXT ((uint64_t)1 << 63) /* of a key: not a number, but the id of a name */
 
-struct slice {
-    int64_t first_ns, last_ns;
-    uint32_t thread, frame;
-    uint32_t number; /* in which order they came: of two alike the first calls the other */
+struct begun {
+    int64_t first_ns;
+    uint32_t frame, number; /* as of a slice */
 };
 
 struct thread {
     uint64_t process, number; /* keys: numbers, or texts */
     uint32_t name;
     int64_t last_ns;
-    CAIRN_VEC(uint32_t) open; /* slices that have begun ("B"), outermost first */
+    CAIRN_VEC(struct begun) open; /* ("B"), outermost first */
 };
 
 struct call { /* on the way through the slices of a thread */
@@ -49,12 +53,15 @@ struct event {
 
 struct chrome {
     struct cairn_jsonin json;
+    struct cairn_feed *feed;
     struct cairn_guest *guest;
     struct cairn_err *err;
     struct cairn_intern names;
     struct cairn_map frame_of, process_names, index_of; /* index_of: of a thread */
     CAIRN_VEC(struct thread) threads;
-    CAIRN_VEC(struct slice) slices;
+    struct cairn_tracecalls slices;
+    uint32_t slice_count;
+    size_t open_count; /* of all threads */
     CAIRN_VEC(struct call) calls;
     int64_t first_ns;
     uint64_t others, cut, loose; /* no calls; that end behind their caller; ends of nothing */
@@ -185,37 +192,50 @@ static int frame_of(struct chrome *c, uint32_t name, uint32_t *ret_frame)
 
 static int begin(struct chrome *c, const struct event *event, int64_t first_ns, int64_t last_ns)
 {
-    struct slice slice = {
-        .first_ns = first_ns, .last_ns = last_ns, .number = (uint32_t)c->slices.count};
+    struct cairn_tracecall slice = {
+        .first_ns = first_ns, .last_ns = last_ns, .number = c->slice_count};
+    struct thread *thread;
 
+    if (c->slice_count == SLICES_MAX || c->open_count == OPEN_MAX)
+        return -CAIRN_ELIMIT;
     CAIRN_TRY(thread_of(c, event, &slice.thread));
     CAIRN_TRY(frame_of(c, event->name, &slice.frame));
-    CAIRN_TRY(cairn_vec_reserve(&c->slices, c->slices.count + 1, SLICES_MAX));
-    if (event->kind == 'B') {
-        struct thread *thread = &c->threads.items[slice.thread];
-
-        CAIRN_TRY(cairn_vec_reserve(&thread->open, thread->open.count + 1, DEPTH_MAX));
-        thread->open.items[thread->open.count++] = slice.number;
-    }
-    c->slices.items[c->slices.count++] = slice;
+    c->slice_count++;
+    if (event->kind != 'B')
+        return cairn_tracecalls_add(&c->slices, &slice);
+    thread = &c->threads.items[slice.thread];
+    CAIRN_TRY(cairn_vec_reserve(&thread->open, thread->open.count + 1, DEPTH_MAX));
+    thread->open.items[thread->open.count++] =
+        (struct begun){.first_ns = first_ns, .frame = slice.frame, .number = slice.number};
+    c->open_count++;
     return 0;
+}
+
+/* The innermost of a thread. */
+static int end_open(struct chrome *c, uint32_t index, int64_t at_ns)
+{
+    struct thread *thread = &c->threads.items[index];
+    const struct begun *open = &thread->open.items[--thread->open.count];
+    struct cairn_tracecall slice = {
+        .first_ns = open->first_ns,
+        .last_ns = at_ns > open->first_ns ? at_ns : open->first_ns,
+        .thread = index,
+        .frame = open->frame,
+        .number = open->number,
+    };
+
+    c->open_count--;
+    return cairn_tracecalls_add(&c->slices, &slice);
 }
 
 static int end(struct chrome *c, const struct event *event, int64_t at_ns)
 {
-    struct thread *thread;
-    struct slice *slice;
     uint32_t index;
 
     CAIRN_TRY(thread_of(c, event, &index));
-    thread = &c->threads.items[index];
-    if (thread->open.count == 0) {
-        c->loose++;
-        return 0;
-    }
-    slice = &c->slices.items[thread->open.items[--thread->open.count]];
-    if (at_ns > slice->first_ns)
-        slice->last_ns = at_ns;
+    if (c->threads.items[index].open.count > 0)
+        return end_open(c, index, at_ns);
+    c->loose++;
     return 0;
 }
 
@@ -289,19 +309,6 @@ static int read_file(struct chrome *c)
     return more;
 }
 
-static int in_order(const void *left, const void *right)
-{
-    const struct slice *a = left, *b = right;
-
-    if (a->thread != b->thread)
-        return a->thread < b->thread ? -1 : 1;
-    if (a->first_ns != b->first_ns)
-        return a->first_ns < b->first_ns ? -1 : 1;
-    if (a->last_ns != b->last_ns)
-        return a->last_ns > b->last_ns ? -1 : 1;
-    return a->number < b->number ? -1 : 1;
-}
-
 /* What has no number is told apart by its name. */
 static struct cairn_span name_of(const struct chrome *c, uint64_t key, uint32_t name)
 {
@@ -353,7 +360,8 @@ static int leave(struct chrome *c, uint32_t thread, int64_t at_ns, int64_t *now_
     return 0;
 }
 
-static int enter(struct chrome *c, uint32_t thread, const struct slice *slice, int64_t *now_ns)
+static int enter(struct chrome *c, uint32_t thread, const struct cairn_tracecall *slice,
+                 int64_t *now_ns)
 {
     struct call call = {.last_ns = slice->last_ns};
     uint32_t below = 0;
@@ -375,28 +383,42 @@ static int enter(struct chrome *c, uint32_t thread, const struct slice *slice, i
     return 0;
 }
 
+static void tell(const struct chrome *c, uint32_t given)
+{
+    if (given % 65536 == 0)
+        cairn_progress_tell(c->feed->progress,
+                            READ_SHARE + (1 - READ_SHARE) * given / c->slice_count);
+}
+
+static int give_in_order(struct chrome *c)
+{
+    uint32_t thread = 0, last = UINT32_MAX, given = 0;
+    struct cairn_tracecall slice;
+    int64_t now_ns = 0;
+    int more;
+
+    while ((more = cairn_tracecalls_next(&c->slices, &slice)) > 0) {
+        tell(c, given++);
+        if (slice.thread != last) {
+            CAIRN_TRY(leave(c, thread, INT64_MAX, &now_ns));
+            CAIRN_TRY(make_thread(c, &c->threads.items[slice.thread], &thread));
+            last = slice.thread;
+        }
+        CAIRN_TRY(leave(c, thread, slice.first_ns, &now_ns));
+        CAIRN_TRY(enter(c, thread, &slice, &now_ns));
+    }
+    CAIRN_TRY(more);
+    return leave(c, thread, INT64_MAX, &now_ns);
+}
+
+/* What was not ended went on as long as its thread is known to have. */
 static int give_all(struct chrome *c)
 {
-    uint32_t thread = 0;
-    int64_t now_ns = 0;
-
-    for (size_t i = 0; i < c->threads.count; i++)
-        for (size_t k = 0; k < c->threads.items[i].open.count; k++)
-            c->slices.items[c->threads.items[i].open.items[k]].last_ns =
-                c->threads.items[i].last_ns;
-    if (c->slices.count > 0)
-        qsort(c->slices.items, c->slices.count, sizeof(*c->slices.items), in_order);
-    for (size_t i = 0; i < c->slices.count; i++) {
-        const struct slice *slice = &c->slices.items[i];
-
-        if (i == 0 || slice->thread != slice[-1].thread) {
-            CAIRN_TRY(leave(c, thread, INT64_MAX, &now_ns));
-            CAIRN_TRY(make_thread(c, &c->threads.items[slice->thread], &thread));
-        }
-        CAIRN_TRY(leave(c, thread, slice->first_ns, &now_ns));
-        CAIRN_TRY(enter(c, thread, slice, &now_ns));
-    }
-    return leave(c, thread, INT64_MAX, &now_ns);
+    for (uint32_t i = 0; i < c->threads.count; i++)
+        while (c->threads.items[i].open.count > 0)
+            CAIRN_TRY(end_open(c, i, c->threads.items[i].last_ns));
+    CAIRN_TRY(cairn_tracecalls_sort(&c->slices));
+    return give_in_order(c);
 }
 
 static int read_all(struct chrome *c)
@@ -414,13 +436,15 @@ static int read_all(struct chrome *c)
 
 int cairn_in_chrome(struct cairn_feed *feed, struct cairn_guest *guest, struct cairn_err *err)
 {
-    struct chrome c = {.guest = guest, .err = err, .first_ns = INT64_MAX};
+    struct chrome c = {.feed = feed, .guest = guest, .err = err, .first_ns = INT64_MAX};
     int code = cairn_intern_init(&c.names, NAMES_MAX_BYTES);
 
     if (code < 0)
         return code;
     cairn_jsonin_init(&c.json, feed);
-    cairn_map_init(&c.frame_of, SLICES_MAX);
+    cairn_tracecalls_init(&c.slices, guest->spill, HELD_MAX);
+    feed->share = READ_SHARE;
+    cairn_map_init(&c.frame_of, FRAMES_MAX);
     cairn_map_init(&c.process_names, THREADS_MAX);
     cairn_map_init(&c.index_of, THREADS_MAX);
     code = read_all(&c);
@@ -432,7 +456,7 @@ int cairn_in_chrome(struct cairn_feed *feed, struct cairn_guest *guest, struct c
     for (size_t i = 0; i < c.threads.count; i++)
         cairn_vec_release(&c.threads.items[i].open);
     cairn_vec_release(&c.threads);
-    cairn_vec_release(&c.slices);
+    cairn_tracecalls_release(&c.slices);
     cairn_vec_release(&c.calls);
     return code;
 }

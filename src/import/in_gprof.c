@@ -1,6 +1,8 @@
 /* in_gprof.c: what GNU gprof prints: of each function its own time, and in the call graph how much
  * of the time of each callee came by way of it; no stacks. Where the graph was left out (-p), the
- * flat profile alone. */
+ * flat profile alone.
+ * And what VTune Amplifier XE prints as its gprof-cc report ("axe"): such a graph, but what came by
+ * way of whom it does not tell. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -24,6 +26,7 @@ struct gprof {
     CAIRN_VEC(struct cairn_inferred_function) functions, flat;
     CAIRN_VEC(struct cairn_inferred_call) calls;
     enum part part;
+    bool axe;
     uint32_t function; /* of the entry at hand, once its own line was there; UINT32_MAX: not yet */
 };
 
@@ -44,6 +47,12 @@ static void skip_blanks(struct cairn_span *text)
 {
     while (text->size_bytes > 0 && (text->data[0] == ' ' || text->data[0] == '\t'))
         skip(text, 1);
+}
+
+static void trim_end(struct cairn_span *text)
+{
+    while (text->size_bytes > 0 && memchr(" \t", text->data[text->size_bytes - 1], 2))
+        text->size_bytes--;
 }
 
 /* What stands up to the next blank; it is not taken. */
@@ -114,10 +123,14 @@ static bool take_name(struct cairn_span *text, uint64_t *ret_number)
     if (!cairn_whole_of_text(digits, ret_number))
         return false;
     text->size_bytes = (size_t)(open - 1 - text->data);
+    trim_end(text);
+    if (text->size_bytes == 0)
+        return false;
     cycle = memrchr(text->data, '<', text->size_bytes);
     if (cycle && cycle > text->data && begins((struct cairn_span){cycle, 7}, "<cycle ") &&
         text->data[text->size_bytes - 1] == '>')
         text->size_bytes = (size_t)(cycle - 1 - text->data);
+    trim_end(text);
     return text->size_bytes > 0;
 }
 
@@ -198,6 +211,27 @@ static int read_callee(struct gprof *g, struct cairn_span line)
     return 0;
 }
 
+/* "  0.01  0.03  name [8]": that it was called, and what it took, whoever called it: the weight of
+ * a call is what its caller took. */
+static int read_axe_callee(struct gprof *g, struct cairn_span line)
+{
+    uint64_t ignored, number;
+    uint32_t callee;
+    double weight;
+
+    if (take_decimal(&line, NS_PER_S, &ignored))
+        (void)take_decimal(&line, NS_PER_S, &ignored);
+    skip_blanks(&line);
+    if (!take_name(&line, &number))
+        return 0; /* "<spontaneous>", which is nobody */
+    CAIRN_TRY(function_of(g, number, line, &callee));
+    weight = (double)g->functions.items[g->function].total_ns;
+    CAIRN_TRY(cairn_vec_reserve(&g->calls, g->calls.count + 1, CALLS_MAX));
+    g->calls.items[g->calls.count++] = (struct cairn_inferred_call){
+        .caller = g->function, .callee = callee, .self = weight, .total = weight};
+    return 0;
+}
+
 static int read_graph_line(struct gprof *g, struct cairn_span line)
 {
     if (line.data[0] == '[')
@@ -205,7 +239,7 @@ static int read_graph_line(struct gprof *g, struct cairn_span line)
     if (line.data[0] == '-')
         g->function = UINT32_MAX;
     else if (g->function != UINT32_MAX)
-        return read_callee(g, line);
+        return g->axe ? read_axe_callee(g, line) : read_callee(g, line);
     return 0; /* in front of the function's own line: who called it, which stands there, too */
 }
 
@@ -233,8 +267,27 @@ static int read_flat_line(struct gprof *g, struct cairn_span line)
     return 0;
 }
 
+/* Entries are set apart by blanks; behind the graph stands a list of names. */
+static int read_axe_line(struct gprof *g, struct cairn_span line)
+{
+    bool head = begins(line, "Index ");
+
+    trim_end(&line);
+    if (head)
+        g->part = g->functions.count > 0 ? BESIDE : GRAPH;
+    if (head || begins(line, "-----"))
+        return 0;
+    if (line.size_bytes == 0)
+        g->function = UINT32_MAX;
+    else if (g->part == GRAPH)
+        return read_graph_line(g, line);
+    return 0;
+}
+
 static int read_line(struct gprof *g, struct cairn_span line)
 {
+    if (g->axe)
+        return read_axe_line(g, line);
     if (line.size_bytes == 0 || line.data[0] == '\f')
         g->part = BESIDE;
     else if (begins(line, "  %   cumulative"))
@@ -260,8 +313,11 @@ static int give(struct gprof *g)
                                   g->calls.count));
     CAIRN_TRY(cairn_guest_fact(g->guest, "import.stacks", "inferred"));
     CAIRN_TRY(cairn_guest_fact(g->guest, "import.times", "none"));
-    CAIRN_TRY(cairn_guest_fact(g->guest, "import.lost", "numbers of calls%s",
-                               graph ? ", and times of calls within a cycle" : ""));
+    if (g->axe)
+        CAIRN_TRY(cairn_guest_fact(g->guest, "import.lost", "what came by way of which call"));
+    else
+        CAIRN_TRY(cairn_guest_fact(g->guest, "import.lost", "numbers of calls%s",
+                                   graph ? ", and times of calls within a cycle" : ""));
     return cairn_guest_fact(g->guest, "import.values", "CPU time of functions");
 }
 
@@ -282,9 +338,10 @@ static int read_file(struct gprof *g, struct cairn_feed *feed, struct cairn_err 
     return code == -CAIRN_EEND ? give(g) : code;
 }
 
-int cairn_in_gprof(struct cairn_feed *feed, struct cairn_guest *guest, struct cairn_err *err)
+static int read_as(bool axe, struct cairn_feed *feed, struct cairn_guest *guest,
+                   struct cairn_err *err)
 {
-    struct gprof g = {.guest = guest, .function = UINT32_MAX};
+    struct gprof g = {.guest = guest, .axe = axe, .function = UINT32_MAX};
     int code = cairn_intern_init(&g.names, NAMES_MAX_BYTES);
 
     cairn_map_init(&g.by_number, FUNCTIONS_MAX);
@@ -296,4 +353,28 @@ int cairn_in_gprof(struct cairn_feed *feed, struct cairn_guest *guest, struct ca
     cairn_vec_release(&g.calls);
     cairn_intern_release(&g.names);
     return code;
+}
+
+int cairn_in_gprof(struct cairn_feed *feed, struct cairn_guest *guest, struct cairn_err *err)
+{
+    return read_as(false, feed, guest, err);
+}
+
+int cairn_in_axe(struct cairn_feed *feed, struct cairn_guest *guest, struct cairn_err *err)
+{
+    return read_as(true, feed, guest, err);
+}
+
+int cairn_is_axe(struct cairn_feed *feed)
+{
+    struct cairn_span line;
+    int code = cairn_feed_line(feed, &line);
+
+    if (code == 0 && !begins(line, "Index "))
+        return 0;
+    if (code == 0)
+        code = cairn_feed_line(feed, &line);
+    if (code < 0)
+        return code == -CAIRN_EEND || code == -CAIRN_ELIMIT ? 0 : code;
+    return begins(line, "-----");
 }

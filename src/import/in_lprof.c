@@ -7,6 +7,7 @@
 #include "pickle.h"
 
 #define FILE_MAX_BYTES ((size_t)96 << 20)
+#define HITS_MAX 9e15 /* what a number of the pickle holds to the last one */
 #define NS_PER_S 1e9
 
 static bool is_line(const struct cairn_pickle_value *value)
@@ -19,19 +20,23 @@ static int give_line(struct cairn_pickle *p, struct cairn_guest *guest, uint32_t
 {
     struct cairn_guest_sample sample = {
         .thread = thread, .state = CAIRN_SAMPLE_UNKNOWN, .count = 1};
+    struct cairn_guest_line counted = {.thread = thread};
     struct cairn_guest_frame frame = *function;
     const struct cairn_pickle_value *items[3];
     uint32_t id;
     double ns;
 
     if (!cairn_pickle_items(p, row, 3, items) || !is_line(items[0]) ||
-        items[2]->kind != CAIRN_PICKLE_NUMBER)
+        items[1]->kind != CAIRN_PICKLE_NUMBER || items[2]->kind != CAIRN_PICKLE_NUMBER)
         return -CAIRN_EDAMAGED;
     ns = items[2]->number * unit_s * NS_PER_S;
-    if (!(ns >= 0 && ns < (double)CAIRN_GUEST_TIME_MAX_NS))
+    if (!(ns >= 0 && ns < (double)CAIRN_GUEST_TIME_MAX_NS) ||
+        !(items[1]->number >= 0 && items[1]->number < HITS_MAX))
         return -CAIRN_EDAMAGED;
     frame.line = (uint32_t)items[0]->number;
-    sample.ns = (uint64_t)llround(ns);
+    sample.ns = counted.total_ns = (uint64_t)llround(ns);
+    counted.hits = (uint64_t)items[1]->number;
+    CAIRN_TRY(cairn_guest_count_line(guest, &frame, &counted));
     CAIRN_TRY(cairn_guest_frame(guest, &frame, &id));
     CAIRN_TRY(cairn_guest_stack(guest, 0, id, &sample.stack));
     return cairn_guest_add(guest, &sample);
@@ -103,8 +108,8 @@ static int give(struct cairn_pickle *p, struct cairn_guest *guest, uint32_t stat
     CAIRN_TRY(cairn_guest_fact(guest, "import.stacks", "inferred"));
     CAIRN_TRY(cairn_guest_fact(guest, "import.times", "none"));
     CAIRN_TRY(cairn_guest_fact(guest, "import.lost",
-                               "hits, which `cairn line_profiler` tells; a line's time holds what "
-                               "it called, also where that has lines of its own here"));
+                               "what a line called: its time holds that, also where that has "
+                               "lines of its own here"));
     return cairn_guest_fact(guest, "import.values", "time of lines");
 }
 

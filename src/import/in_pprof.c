@@ -8,11 +8,14 @@
 #include "cursor.h"
 #include "formats.h"
 #include "jsonin.h"
+#include "pprof_words.h"
 #include "protobuf.h"
 
 #define PROFILE_MAX_BYTES ((size_t)96 << 20)
 #define ITEMS_MAX ((size_t)1 << 22)
 #define TYPES_MAX 64
+#define COMMENTS_MAX ((size_t)1 << 12)
+#define COMMENTS_MAX_BYTES ((size_t)60 << 10)
 #define US_NS 1000u
 
 struct value_type {
@@ -34,6 +37,7 @@ struct pprof {
     CAIRN_VEC(struct cairn_span) functions, mappings; /* messages */
     CAIRN_VEC(struct location) locations;
     CAIRN_VEC(uint32_t) frames, path;
+    CAIRN_VEC(int64_t) comments;                           /* texts */
     struct cairn_map function_of, mapping_of, location_of; /* id to index */
     struct value_type types[TYPES_MAX], period_type;
     size_t type_count;
@@ -44,21 +48,6 @@ struct pprof {
     uint64_t other_labels; /* of samples, which have no place */
     uint64_t owed_samples; /* to be spared by those that have more than one */
 };
-
-/* The id of a message: field 1. */
-static int read_id(struct cairn_span message, uint64_t *ret_id)
-{
-    struct cairn_cursor cur;
-    struct cairn_protobuf_field field;
-    int more;
-
-    *ret_id = 0;
-    cairn_cursor_init(&cur, message);
-    while ((more = cairn_protobuf_next(&cur, &field)) > 0)
-        if (field.number == 1)
-            *ret_id = field.value;
-    return more;
-}
 
 static int read_type(struct cairn_span message, struct value_type *type)
 {
@@ -81,7 +70,7 @@ static int keep_message(struct pprof *p, const struct cairn_protobuf_field *fiel
 {
     uint64_t id, index;
 
-    CAIRN_TRY(read_id(field->bytes, &id));
+    CAIRN_TRY(cairn_pprof_id(field->bytes, &id));
     if (field->number == 4) {
         index = p->locations.count;
         CAIRN_TRY(cairn_vec_reserve(&p->locations, index + 1, ITEMS_MAX));
@@ -98,6 +87,28 @@ static int keep_message(struct pprof *p, const struct cairn_protobuf_field *fiel
     CAIRN_TRY(cairn_vec_reserve(&p->mappings, index + 1, ITEMS_MAX));
     p->mappings.items[p->mappings.count++] = field->bytes;
     return cairn_map_put(&p->mapping_of, id, 0, index);
+}
+
+static int keep_comment(struct pprof *p, uint64_t text)
+{
+    if (p->comments.count == COMMENTS_MAX)
+        return 0;
+    CAIRN_TRY(cairn_vec_reserve(&p->comments, p->comments.count + 1, COMMENTS_MAX));
+    p->comments.items[p->comments.count++] = (int64_t)text;
+    return 0;
+}
+
+/* Several in one field. */
+static int keep_comments(struct pprof *p, struct cairn_span packed)
+{
+    struct cairn_cursor cur;
+    uint64_t text;
+    int code;
+
+    cairn_cursor_init(&cur, packed);
+    while ((code = cairn_cursor_uvarint(&cur, &text)) == 0)
+        CAIRN_TRY(keep_comment(p, text));
+    return code == -CAIRN_EEND ? 0 : code;
 }
 
 static int keep_field(struct pprof *p, const struct cairn_protobuf_field *field)
@@ -118,6 +129,8 @@ static int keep_field(struct pprof *p, const struct cairn_protobuf_field *field)
             return 0;
         case 11:
             return read_type(field->bytes, &p->period_type);
+        case 13:
+            return keep_comments(p, field->bytes);
         default:
             return 0;
         }
@@ -128,6 +141,8 @@ static int keep_field(struct pprof *p, const struct cairn_protobuf_field *field)
         p->duration_ns = (int64_t)field->value;
     else if (field->number == 12)
         p->period = (int64_t)field->value;
+    else if (field->number == 13)
+        return keep_comment(p, field->value);
     else if (field->number == 14)
         p->default_type = (int64_t)field->value;
     else if (field->number >= 1 && field->number <= 6)
@@ -140,22 +155,6 @@ static struct cairn_span text_of(const struct pprof *p, int64_t index)
     if (index < 0 || (uint64_t)index >= p->strings.count)
         return (struct cairn_span){NULL, 0};
     return p->strings.items[index];
-}
-
-/* ns of one unit; 0: it is none of time. */
-static uint64_t time_unit(struct cairn_span unit)
-{
-    static const struct {
-        const char *name;
-        uint64_t ns;
-    } units[] = {
-        {"nanoseconds", 1},        {"ns", 1},       {"microseconds", 1000},  {"us", 1000},
-        {"milliseconds", 1000000}, {"ms", 1000000}, {"seconds", 1000000000}, {"s", 1000000000}};
-
-    for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
-        if (cairn_span_is(unit, units[i].name))
-            return units[i].ns;
-    return 0;
 }
 
 static bool is_type(const struct pprof *p, size_t i, const char *type, const char *unit)
@@ -193,9 +192,9 @@ static void choose_columns(struct pprof *p)
         p->column[VALUE] = p->column[WALL]; /* its parts are there, too */
     p->guest->with_states = p->column[CPU] != SIZE_MAX && (p->column[VALUE] == p->column[CPU] ||
                                                            p->column[VALUE] == p->column[WALL]);
-    p->unit_ns = time_unit(text_of(p, p->types[p->column[VALUE]].unit));
+    p->unit_ns = cairn_pprof_time_unit(text_of(p, p->types[p->column[VALUE]].unit));
     if (p->unit_ns == 0 && p->column[VALUE] == p->column[SAMPLES] && p->period > 0) {
-        uint64_t unit_ns = time_unit(period_unit);
+        uint64_t unit_ns = cairn_pprof_time_unit(period_unit);
 
         if (unit_ns > 0 && (uint64_t)p->period < CAIRN_GUEST_TIME_MAX_NS / unit_ns)
             p->unit_ns = (uint64_t)p->period * unit_ns;
@@ -375,15 +374,6 @@ static int add_numbers(struct pprof *p, struct sample *sample,
     return 0;
 }
 
-static uint8_t state_of(struct cairn_span text)
-{
-    if (cairn_span_is(text, "blocked"))
-        return CAIRN_SAMPLE_BLOCKED;
-    if (cairn_span_is(text, "stopped"))
-        return CAIRN_SAMPLE_STOPPED;
-    return cairn_span_is(text, "gil_wait") ? CAIRN_SAMPLE_GIL_WAIT : CAIRN_SAMPLE_UNKNOWN;
-}
-
 static int add_label(struct pprof *p, struct sample *sample, struct cairn_span message)
 {
     struct cairn_span key = {NULL, 0}, text = {NULL, 0};
@@ -411,7 +401,7 @@ static int add_label(struct pprof *p, struct sample *sample, struct cairn_span m
     else if (cairn_span_is(key, "pid"))
         sample->thread.pid = number;
     else if (cairn_span_is(key, "state"))
-        sample->state = state_of(text);
+        sample->state = cairn_pprof_state(text);
     else
         p->other_labels++;
     return 0;
@@ -522,6 +512,28 @@ static int read_profile(struct pprof *p, struct cairn_span bytes)
     return each_sample(p, bytes, give);
 }
 
+/* A line each, as many as there is room for. */
+static int put_comments(struct pprof *p)
+{
+    struct cairn_buf all;
+    int code;
+
+    cairn_buf_init(&all, COMMENTS_MAX_BYTES);
+    for (size_t i = 0; i < p->comments.count; i++) {
+        struct cairn_span comment = text_of(p, p->comments.items[i]);
+
+        if (all.size_bytes + comment.size_bytes + 1 > COMMENTS_MAX_BYTES)
+            break;
+        cairn_buf_add(&all, comment.data, comment.size_bytes);
+        cairn_buf_u8(&all, '\n');
+    }
+    code = all.code;
+    if (code == 0)
+        code = cairn_guest_fact(p->guest, "import.comments", "%s", cairn_buf_cstr(&all));
+    cairn_buf_release(&all);
+    return code;
+}
+
 static int put_facts(struct pprof *p)
 {
     struct cairn_span type = text_of(p, p->types[p->column[VALUE]].type);
@@ -534,6 +546,8 @@ static int put_facts(struct pprof *p)
     if (binary.size_bytes > 0)
         CAIRN_TRY(cairn_guest_fact(p->guest, "import.binary", "%.*s",
                                    (int)(binary.size_bytes & 0xfff), (const char *)binary.data));
+    if (p->comments.count > 0)
+        CAIRN_TRY(put_comments(p));
     if (p->start_real_ns > 0)
         CAIRN_TRY(cairn_guest_fact(p->guest, "import.start_real_ns", "%" PRId64, p->start_real_ns));
     CAIRN_TRY(cairn_guest_fact(p->guest, "import.times", "none"));
@@ -569,5 +583,6 @@ int cairn_in_pprof(struct cairn_feed *feed, struct cairn_guest *guest, struct ca
     cairn_vec_release(&p.locations);
     cairn_vec_release(&p.frames);
     cairn_vec_release(&p.path);
+    cairn_vec_release(&p.comments);
     return code;
 }

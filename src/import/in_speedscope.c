@@ -266,12 +266,12 @@ static int add_sample(struct speedscope *s, uint32_t thread, size_t i, double *p
         .thread = thread, .stack = s->stacks.items[i], .state = CAIRN_SAMPLE_UNKNOWN, .count = 1};
     double ns = s->weights.items[i] * s->unit_ns;
 
-    if (ns > (double)CAIRN_GUEST_TIME_MAX_NS)
+    if (ns < 0 || ns > (double)CAIRN_GUEST_TIME_MAX_NS)
         return -CAIRN_EDAMAGED;
     *past += ns;
     sample.ns = (uint64_t)llround(ns);
     if (sample.stack == 0) { /* nothing was open */
-        if (*past < (double)CAIRN_GUEST_TIME_MAX_NS)
+        if (*past > 0 && *past < (double)CAIRN_GUEST_TIME_MAX_NS)
             cairn_guest_wait(s->guest, thread, (uint64_t)*past);
         return 0;
     }

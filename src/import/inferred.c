@@ -21,7 +21,7 @@ struct walk {
     const struct cairn_inferred_call *calls; /* by caller */
     size_t call_count;
     size_t *first_call;         /* of each function, and one more */
-    double *self_in, *total_in; /* of each function: sums over the calls of it by others */
+    double *self_in, *total_in; /* of each function: sums over all ways into it from others */
     uint32_t *frames, *best_stack;
     uint64_t *given_ns, *best_ns;
     bool *on_path;
@@ -104,9 +104,17 @@ static int follow(struct walk *walk, const struct cairn_inferred_call *call)
     return give_part(walk, callee, stack, self_part);
 }
 
+/* Who has no caller, and so much of who has some as came from none of them, begins stacks. */
 static int walk_from(struct walk *walk, uint32_t root)
 {
-    CAIRN_TRY(enter(walk, root, 0, 1, 1));
+    double self = walk->functions[root].self, total = walk->functions[root].total;
+
+    if (walk->self_in[root] <= 0 && walk->total_in[root] <= 0)
+        self = total = walk->self_in[root] = walk->total_in[root] = 1;
+    if (!(self > 0 || total > 0))
+        return 0;
+    CAIRN_TRY(enter(walk, root, 0, total > 0 ? total / walk->total_in[root] : 0,
+                    self > 0 ? self / walk->self_in[root] : 0));
     while (walk->depth > 0) {
         struct place *at = &walk->path[walk->depth - 1];
 
@@ -144,6 +152,8 @@ static int walk_all(struct walk *walk, size_t function_count)
     for (uint32_t i = 0; i < function_count; i++) {
         CAIRN_TRY(cairn_guest_frame(walk->guest, &walk->functions[i].frame, &walk->frames[i]));
         walk->whole_ns += (double)walk->functions[i].self_ns;
+        walk->self_in[i] = walk->functions[i].self;
+        walk->total_in[i] = walk->functions[i].total;
     }
     for (size_t i = 0; i < walk->call_count; i++) {
         const struct cairn_inferred_call *call = &walk->calls[i];
@@ -159,8 +169,7 @@ static int walk_all(struct walk *walk, size_t function_count)
     }
     walk->first_call[function_count] = at;
     for (uint32_t i = 0; i < function_count; i++)
-        if (walk->self_in[i] <= 0 && walk->total_in[i] <= 0)
-            CAIRN_TRY(walk_from(walk, i));
+        CAIRN_TRY(walk_from(walk, i));
     for (uint32_t i = 0; i < function_count; i++)
         CAIRN_TRY(give_rest(walk, i));
     return 0;

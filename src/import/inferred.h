@@ -13,6 +13,7 @@
 struct cairn_inferred_function {
     struct cairn_guest_frame frame;
     uint64_t self_ns, total_ns; /* total: with all that it called */
+    double self, total;         /* of them, what came from no caller; in the unit of its calls */
 };
 
 struct cairn_inferred_call {

@@ -89,8 +89,13 @@ int cairn_prof_compare(const struct cairn_prof *prof, uint32_t key_a, uint32_t k
  * -CAIRN_ENOMEM with `err` filled. */
 int cairn_prof_read(struct cairn_prof *prof, struct cairn_span bytes, struct cairn_err *err);
 
-/* The same from a file, which must be no recording; what failed names it. */
+/* The same from a file, which must be no recording; what failed names it. It is read in a process
+ * of its own that can do nothing else (base/cage). */
 int cairn_prof_load(struct cairn_prof *prof, const char *path, struct cairn_err *err);
+
+/* How that process hands the table back. Into an empty one: 0, -CAIRN_EDAMAGED, -CAIRN_ENOMEM. */
+int cairn_prof_put_table(const struct cairn_prof *prof, struct cairn_buf *out);
+int cairn_prof_take_table(struct cairn_prof *prof, struct cairn_span bytes);
 
 /* Appends it as a stream that every CPython from 3.8 on reads. What the buffer's code became. */
 int cairn_prof_write(const struct cairn_prof *prof, struct cairn_buf *out);

@@ -4,15 +4,12 @@
  * each part has a function of its own and nothing nests deeper than that. An object whose type has
  * the flag gets the next number, and may stand again as a reference to that number.
  */
-#include <fcntl.h>
 #include <math.h>
 #include <string.h>
 
-#include "io.h"
 #include "prof_reader.h"
 #include "text.h"
 
-#define FILE_MAX_BYTES ((size_t)256 << 20)
 #define REFS_MAX ((size_t)1 << 24)
 #define SAMPLED "__sampled__"
 
@@ -76,8 +73,7 @@ static int read_long(struct cairn_marshal *marshal, int64_t *ret_whole)
     return 0;
 }
 
-/* UTF-8 in which lone surrogates may stand: names of files that are no UTF-8 have them. */
-static bool is_python_text(struct cairn_span text)
+bool cairn_marshal_is_text(struct cairn_span text)
 {
     for (size_t at = 0; at < text.size_bytes;) {
         const uint8_t *next = text.data + at;
@@ -109,7 +105,7 @@ static int read_text(struct cairn_marshal *marshal, bool is_short,
         CAIRN_TRY(cairn_cursor_u32(&marshal->cur, &size_bytes));
     }
     CAIRN_TRY(cairn_cursor_take(&marshal->cur, size_bytes, &text));
-    if (!is_python_text(text))
+    if (!cairn_marshal_is_text(text))
         return -CAIRN_EDAMAGED;
     ret_value->kind = CAIRN_MARSHAL_TEXT;
     return cairn_intern_add(&marshal->prof->strings, text, &ret_value->id);
@@ -390,23 +386,4 @@ int cairn_prof_read(struct cairn_prof *prof, struct cairn_span bytes, struct cai
         code = -CAIRN_EDAMAGED; /* the dict has an end of its own */
     cairn_vec_release(&marshal.refs);
     return code < 0 ? cairn_cursor_fail(&marshal.cur, code, "reading a profile", err) : 0;
-}
-
-int cairn_prof_load(struct cairn_prof *prof, const char *path, struct cairn_err *err)
-{
-    struct cairn_buf bytes;
-    int code;
-
-    cairn_buf_init(&bytes, FILE_MAX_BYTES);
-    code = cairn_io_read_file(AT_FDCWD, path, &bytes);
-    if (code < 0) {
-        code = cairn_err_set(err, cairn_err_from_errno(code), -code, "prof",
-                             "%.300s cannot be read", path);
-    } else {
-        code = cairn_prof_read(prof, cairn_buf_span(&bytes), err);
-        if (code < 0)
-            cairn_err_add(err, "The file is %.300s.", path);
-    }
-    cairn_buf_release(&bytes);
-    return code;
 }

@@ -2,6 +2,8 @@
 #ifndef CAIRN_PROF_READER_H
 #define CAIRN_PROF_READER_H
 
+#include <stdbool.h>
+
 #include "cursor.h"
 #include "prof.h"
 
@@ -33,6 +35,9 @@ struct cairn_marshal {
     struct cairn_prof *prof;
     CAIRN_VEC(struct cairn_marshal_value) refs;
 };
+
+/* UTF-8 in which lone surrogates may stand: names of files that are no UTF-8 have them. */
+bool cairn_marshal_is_text(struct cairn_span text);
 
 /* The type of the next object, without its flag, and the slot that the flag has given it. */
 int cairn_marshal_type(struct cairn_marshal *marshal, uint8_t *ret_type, size_t *ret_slot);

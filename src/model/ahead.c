@@ -1,13 +1,11 @@
 #include "ahead.h"
 
-#include <pthread.h>
-#include <sched.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "alloc.h"
 #include "format.h"
+#include "helper.h"
 #include "vec.h"
 
 #define SLOTS 4
@@ -37,13 +35,6 @@ struct cairn_ahead {
     size_t next; /* of the slot that is being taken: its next sample */
     struct slot slots[SLOTS];
 };
-
-static bool has_processors(void)
-{
-    cpu_set_t set;
-
-    return sched_getaffinity(0, sizeof(set), &set) == 0 && CPU_COUNT(&set) > 1;
-}
 
 /* The slot to be filled next; NULL: nobody takes any more. */
 static struct slot *wait_for_room(struct cairn_ahead *ahead)
@@ -82,15 +73,15 @@ static int copy_times(struct slot *slot, const struct cairn_sample *sample)
     return 0;
 }
 
-static int put(struct slot *slot, const struct cairn_sample *samples, size_t count)
+/* Takes in `count` samples, which stand behind those of the slot already. */
+static int take_in(struct slot *slot, size_t count)
 {
-    struct cairn_sample *to = slot->samples + slot->count;
+    struct cairn_sample *samples = slot->samples + slot->count;
 
     if (slot->count == 0)
         CAIRN_TRY(copy_times(slot, samples));
-    memcpy(to, samples, count * sizeof(*samples));
     for (size_t i = 0; i < count; i++)
-        to[i].times_ns = slot->times_ns.items + to[i].tick;
+        samples[i].times_ns = slot->times_ns.items + samples[i].tick;
     slot->count += count;
     return 0;
 }
@@ -102,17 +93,22 @@ static void *run(void *argument)
     int code = 0;
 
     while (slot && code == 0) {
-        const struct cairn_sample *batch;
+        struct cairn_sample *made = slot->samples + slot->count;
         size_t count;
 
-        code = ahead->make(ahead->samples, &batch, &count);
-        if (code == 0 && slot->count > 0 &&
-            (slot->count + count > SLOT_SAMPLES || slot->samples[0].block != batch[0].block)) {
+        code = ahead->make(ahead->samples, made, &count);
+        if (code == 0 && slot->count > 0 && slot->samples[0].block != made[0].block) {
+            hand_over(ahead, slot, 0);
+            slot = wait_for_room(ahead);
+            if (slot)
+                memcpy(slot->samples, made, count * sizeof(*made));
+        }
+        if (code == 0 && slot)
+            code = take_in(slot, count);
+        if (code == 0 && slot && SLOT_SAMPLES - slot->count < CAIRN_SAMPLES_BATCH) {
             hand_over(ahead, slot, 0);
             slot = wait_for_room(ahead);
         }
-        if (code == 0 && slot)
-            code = put(slot, batch, count);
     }
     if (slot)
         hand_over(ahead, slot, code);
@@ -121,8 +117,7 @@ static void *run(void *argument)
 
 struct cairn_ahead *cairn_ahead_begin(struct cairn_samples *samples, cairn_ahead_make *make)
 {
-    struct cairn_ahead *ahead = has_processors() ? cairn_calloc(1, sizeof(*ahead)) : NULL;
-    sigset_t all, before;
+    struct cairn_ahead *ahead = cairn_calloc(1, sizeof(*ahead));
 
     if (!ahead)
         return NULL;
@@ -130,10 +125,7 @@ struct cairn_ahead *cairn_ahead_begin(struct cairn_samples *samples, cairn_ahead
     ahead->make = make;
     pthread_mutex_init(&ahead->lock, NULL);
     pthread_cond_init(&ahead->changed, NULL);
-    sigfillset(&all); /* signals are for who waits for them */
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    ahead->runs = pthread_create(&ahead->thread, NULL, run, ahead) == 0;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    ahead->runs = cairn_helper_begin(&ahead->thread, run, ahead);
     if (ahead->runs)
         return ahead;
     cairn_ahead_free(ahead);

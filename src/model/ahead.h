@@ -13,8 +13,8 @@
 
 struct cairn_ahead; /* opaque */
 
-/* The next batch of the stream, as cairn_samples_batch(). */
-typedef int cairn_ahead_make(struct cairn_samples *samples, const struct cairn_sample **ret_samples,
+/* The next batch of the stream, as cairn_samples_batch(), into room for CAIRN_SAMPLES_BATCH. */
+typedef int cairn_ahead_make(struct cairn_samples *samples, struct cairn_sample *batch,
                              size_t *ret_count);
 
 /* NULL: there is no second processor, no memory or no thread to be had; the stream is untouched. */

@@ -114,23 +114,3 @@ int cairn_chunks_next(struct cairn_chunks *chunks)
     tell(chunks);
     return -CAIRN_EEND;
 }
-
-uint32_t cairn_chunks_thread(const struct cairn_chunks *chunks, uint64_t track)
-{
-    const struct cairn_model_writer *writer = &chunks->model->writers.items[chunks->writer];
-    uint32_t thread =
-        track > UINT32_MAX ? CAIRN_IDS_LOST : cairn_ids_get(&writer->tracks, (uint32_t)track);
-
-    return thread == CAIRN_IDS_LOST ? chunks->model->lost_thread : thread;
-}
-
-uint32_t cairn_chunks_node(const struct cairn_chunks *chunks, uint64_t stack)
-{
-    const struct cairn_model_writer *writer = &chunks->model->writers.items[chunks->writer];
-    uint32_t node;
-
-    if (stack == 0)
-        return CAIRN_NODE_NOT_PYTHON;
-    node = stack > UINT32_MAX ? CAIRN_IDS_LOST : cairn_ids_get(&writer->stacks, (uint32_t)stack);
-    return node == CAIRN_IDS_LOST ? CAIRN_NODE_UNKNOWN : node;
-}

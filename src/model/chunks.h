@@ -36,7 +36,31 @@ int cairn_chunks_next(struct cairn_chunks *chunks);
 
 /* What rows of the chunk at hand name. The thread is UINT32_MAX when there is none even for those
  * that are lost, because the file changed since it was loaded. */
-uint32_t cairn_chunks_thread(const struct cairn_chunks *chunks, uint64_t track);
-uint32_t cairn_chunks_node(const struct cairn_chunks *chunks, uint64_t stack);
+static inline uint32_t cairn_chunks_thread(const struct cairn_chunks *chunks, uint64_t track)
+{
+    const struct cairn_model_writer *writer = &chunks->model->writers.items[chunks->writer];
+    uint32_t thread =
+        track > UINT32_MAX ? CAIRN_IDS_LOST : cairn_ids_get(&writer->tracks, (uint32_t)track);
+
+    return thread == CAIRN_IDS_LOST ? chunks->model->lost_thread : thread;
+}
+
+static inline uint32_t cairn_chunks_node(const struct cairn_chunks *chunks, uint64_t stack)
+{
+    const struct cairn_model_writer *writer = &chunks->model->writers.items[chunks->writer];
+    uint32_t node;
+
+    if (stack == 0)
+        return CAIRN_NODE_NOT_PYTHON;
+    node = stack > UINT32_MAX ? CAIRN_IDS_LOST : cairn_ids_get(&writer->stacks, (uint32_t)stack);
+    return node == CAIRN_IDS_LOST ? CAIRN_NODE_UNKNOWN : node;
+}
+
+/* Whether a section is passed over that is decoded with this code: damage was counted when the
+ * model was loaded, and behind it anything may seem to be of a newer format. */
+static inline bool cairn_chunks_pass_over(int code)
+{
+    return code == -CAIRN_EDAMAGED || code == -CAIRN_ETOONEW;
+}
 
 #endif

@@ -58,14 +58,14 @@ static int next_table(struct cairn_events *events)
         table->row_count = 0; /* of one of another kind */
         code = cairn_section_next(&events->chunks.sections, &section, &skipped);
         if (code < 0)
-            return code == -CAIRN_EDAMAGED ? -CAIRN_EEND : code;
+            return cairn_chunks_pass_over(code) ? -CAIRN_EEND : code;
         if (section.kind != CAIRN_SECTION_ROWS)
             continue;
         table->wanted = wanted;
         code = cairn_decode_table(section.bytes, table);
         if (code == 0 && table->kind == events->kind)
             break;
-    } while (code == 0 || code == -CAIRN_EDAMAGED);
+    } while (code == 0 || cairn_chunks_pass_over(code));
     events->row = 0;
     events->track = cairn_table_find(table, "track");
     events->time = cairn_table_find(table, "time");

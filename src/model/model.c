@@ -85,8 +85,10 @@ void cairn_model_free(struct cairn_model *model)
         cairn_vec_release(&model->threads);
         cairn_vec_release(&model->tasks);
         cairn_vec_release(&model->calls);
+        cairn_vec_release(&model->pairs);
         cairn_vec_release(&model->counted);
         cairn_vec_release(&model->opcodes);
+        cairn_vec_release(&model->given);
         cairn_vec_release(&model->env);
         cairn_vec_release(&model->counters);
         cairn_intern_release(&model->strings);
@@ -201,6 +203,11 @@ void cairn_model_env_at(const struct cairn_model *model, size_t index, struct ca
 
     *ret_key = cairn_intern_get(&owner(model)->strings, entry->key);
     *ret_value = cairn_intern_get(&owner(model)->strings, entry->value);
+}
+
+bool cairn_model_has_overlays(const struct cairn_model *model)
+{
+    return cairn_model_whole(model)->has_overlays;
 }
 
 struct cairn_span cairn_model_text(const struct cairn_model *model, uint32_t text)

@@ -9,6 +9,7 @@
  * a struct is inside its table. What referred to lost entries is the function "[unknown]".
  * Owner: everything lives in the model's arena until cairn_model_free(); pointers are borrowed
  * and const. Threads: after loading, any number may read.
+ * It is long because all that a recording holds is asked for here.
  */
 #ifndef CAIRN_MODEL_H
 #define CAIRN_MODEL_H
@@ -17,6 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "counted.h"
 #include "cursor.h"
 #include "err.h"
 #include "progress.h"
@@ -24,7 +26,7 @@
 enum cairn_function_kind {
     CAIRN_FUNCTION_PYTHON,
     CAIRN_FUNCTION_NATIVE,
-    CAIRN_FUNCTION_LABEL, /* [torn] [truncated] [unknown] [not python], marks */
+    CAIRN_FUNCTION_LABEL, /* [torn] [truncated] [unknown] [not python] [cairn], marks */
 };
 
 enum cairn_origin { /* whose code it is, judged by path */
@@ -73,7 +75,8 @@ struct cairn_thread {
  * standing in one place: the time of all of them together. */
 struct cairn_task_sum {
     struct cairn_span name, coroutine; /* name: may be empty */
-    uint32_t thread;                   /* UINT32_MAX: not known */
+    uint32_t thread;                   /* UINT32_MAX: not known, as before its loop runs */
+    uint32_t process;                  /* likewise, but for such a loop's */
     uint32_t leaf, own; /* frames: the innermost of what it awaits, and of the program's own code */
     uint8_t state;      /* enum cairn_task_state of trace/format.h */
     uint64_t task_ns;
@@ -85,31 +88,14 @@ struct cairn_call_sum {
     uint64_t calls;        /* of a generator: bodies that began */
     uint64_t resumes;      /* how often one went on after a yield or an await */
     uint64_t self_ns, total_ns, suspended_ns;
+    uint8_t let_go; /* for costing too much, and counted until then: */
 };
-
-/* A line of a function, counted each time that it began. */
-struct cairn_counted_line {
-    uint32_t thread; /* the first of its process: lines are not told apart by thread */
-    uint32_t function, line;
-    uint64_t hits, total_ns, suspended_ns;
-    bool knows_calls;              /* of the total: */
-    uint64_t called_ns, native_ns; /* in Python that it called, in C */
-};
-
-/* An instruction of a code object, counted each time that it was executed. */
-struct cairn_counted_opcode {
-    uint32_t thread;                 /* as of a line */
-    uint32_t function, offset, line; /* offset in bytes; line 0: none */
-    bool target;                     /* something jumps there */
-    uint32_t depth;                  /* values on the stack behind it, and 1; 0: not known */
-    struct cairn_span text;          /* its name, and behind a blank what it is given */
-    struct cairn_span form; /* in which it is run, if specialised; empty: not, or not known */
-    uint64_t hits;
-};
+#define CAIRN_CALLS_LET_GO 1
+#define CAIRN_NATIVES_LET_GO 2 /* what it called of C */
 
 struct cairn_quality { /* sums over writers and files */
     uint64_t ticks, samples, torn, truncated, unreadable, missed, reread;
-    uint64_t unseen; /* processes that were over before anybody could look at them */
+    uint64_t unseen, records_lost; /* processes over before they were looked at; by the kernel */
     uint64_t own_cpu_ns, bytes;
     uint64_t counting_bytes, tracing_bytes; /* of bytes: chunks with counts; with timelines */
     uint64_t damaged_chunks, jumped_bytes, jumped_chunks, skipped_chunks, skipped_sections;
@@ -144,11 +130,6 @@ size_t cairn_model_tasks(const struct cairn_model *model, const struct cairn_tas
 
 /* Of the whole recording; in no order, and the same thread and stack may come again. */
 size_t cairn_model_calls(const struct cairn_model *model, const struct cairn_call_sum **ret);
-/* Likewise: in no order, and the same line may come again. */
-size_t cairn_model_counted_lines(const struct cairn_model *model,
-                                 const struct cairn_counted_line **ret);
-size_t cairn_model_counted_opcodes(const struct cairn_model *model,
-                                   const struct cairn_counted_opcode **ret);
 /* What a view was made of; of what is no view: itself. */
 const struct cairn_model *cairn_model_whole(const struct cairn_model *model);
 
@@ -175,6 +156,8 @@ const struct cairn_quality *cairn_model_quality(const struct cairn_model *model)
 struct cairn_span cairn_model_text(const struct cairn_model *model, uint32_t text);
 size_t cairn_model_texts(const struct cairn_model *model);
 
+/* Whether any sample may tell what lay over its state: else all three overlays are unknown. */
+bool cairn_model_has_overlays(const struct cairn_model *model);
 /* Environment and settings: the value of a key ("sampler.rate", "host.cpu"), {NULL, 0} when it
  * is not there; or all of them by position. */
 struct cairn_span cairn_model_env(const struct cairn_model *model, const char *key);
@@ -186,7 +169,6 @@ uint64_t cairn_model_counter(const struct cairn_model *model, const char *name);
 
 /* Real time (ns since 1970) of a moment of the model; 0: no clock anchor tells. */
 uint64_t cairn_model_real_ns(const struct cairn_model *model, uint64_t time_ns);
-
 /* First and last moment any row speaks of (MONOTONIC ns of the first file's boot; moved on when
  * another file's times would lie before that began). 0 and 0: nothing was recorded. */
 void cairn_model_span(const struct cairn_model *model, uint64_t *ret_first_ns,

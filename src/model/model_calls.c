@@ -3,7 +3,7 @@
 #include "model_raw.h"
 
 struct columns {
-    const uint64_t *track, *stack, *calls, *resumes, *self, *total, *suspended;
+    const uint64_t *track, *stack, *calls, *resumes, *self, *total, *suspended, *let_go;
 };
 
 static int add(struct cairn_loader *loader, uint32_t writer, const struct columns *columns,
@@ -24,6 +24,7 @@ static int add(struct cairn_loader *loader, uint32_t writer, const struct column
                 .total_ns = columns->total[row],
                 .resumes = columns->resumes != NULL ? columns->resumes[row] : 0,
                 .suspended_ns = columns->suspended != NULL ? columns->suspended[row] : 0,
+                .let_go = columns->let_go != NULL ? (uint8_t)(columns->let_go[row] & 3) : 0,
             },
     };
     return 0;
@@ -31,8 +32,8 @@ static int add(struct cairn_loader *loader, uint32_t writer, const struct column
 
 int cairn_model_take_calls(struct cairn_loader *loader, uint32_t writer, struct cairn_span section)
 {
-    static const char *const wanted[] = {"track", "stack", "calls",     "resumes",
-                                         "self",  "total", "suspended", NULL};
+    static const char *const wanted[] = {"track", "stack",     "calls",  "resumes", "self",
+                                         "total", "suspended", "let_go", NULL};
     struct cairn_table *table = &loader->table;
     struct columns columns;
 
@@ -46,6 +47,7 @@ int cairn_model_take_calls(struct cairn_loader *loader, uint32_t writer, struct 
         .self = cairn_table_find(table, "self"),
         .total = cairn_table_find(table, "total"),
         .suspended = cairn_table_find(table, "suspended"),
+        .let_go = cairn_table_find(table, "let_go"),
     };
     if (!columns.track || !columns.stack || !columns.calls || !columns.self || !columns.total)
         return 0;

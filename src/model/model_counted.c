@@ -2,7 +2,8 @@
 #include "model_raw.h"
 
 struct columns {
-    const uint64_t *track, *code, *line, *hits, *total, *suspended, *called, *native, *known;
+    const uint64_t *track, *code, *line, *hits, *total, *suspended, *called, *native, *known,
+        *let_go;
 };
 
 static int add(struct cairn_loader *loader, uint32_t writer, const struct columns *columns,
@@ -23,10 +24,12 @@ static int add(struct cairn_loader *loader, uint32_t writer, const struct column
                 .hits = columns->hits[row],
                 .total_ns = columns->total[row],
                 .suspended_ns = columns->suspended != NULL ? columns->suspended[row] : 0,
+                .let_go = columns->let_go != NULL && columns->let_go[row] == 1,
             },
     };
     if (columns->called != NULL && columns->native != NULL && columns->known != NULL) {
         raw->sum.knows_calls = columns->known[row] == 1;
+        raw->sum.untimed = columns->known[row] == 2;
         raw->sum.called_ns = columns->called[row];
         raw->sum.native_ns = columns->native[row];
     }
@@ -36,8 +39,9 @@ static int add(struct cairn_loader *loader, uint32_t writer, const struct column
 int cairn_model_take_counted(struct cairn_loader *loader, uint32_t writer,
                              struct cairn_span section)
 {
-    static const char *const wanted[] = {"track",     "code",   "line",   "hits",  "total",
-                                         "suspended", "called", "native", "known", NULL};
+    static const char *const wanted[] = {"track", "code",      "line",   "hits",
+                                         "total", "suspended", "called", "native",
+                                         "known", "let_go",    NULL};
     struct cairn_table *table = &loader->table;
     struct columns columns;
 
@@ -53,6 +57,7 @@ int cairn_model_take_counted(struct cairn_loader *loader, uint32_t writer,
         .called = cairn_table_find(table, "called"),
         .native = cairn_table_find(table, "native"),
         .known = cairn_table_find(table, "known"),
+        .let_go = cairn_table_find(table, "let_go"),
     };
     if (!columns.track || !columns.code || !columns.line || !columns.hits || !columns.total)
         return 0;

@@ -379,7 +379,7 @@ static void join_parent(struct join *join, size_t track)
 
 static int join_tracks(struct join *join)
 {
-    const struct cairn_raw_track *tracks = join->loader->tracks.items;
+    struct cairn_raw_track *tracks = join->loader->tracks.items;
     size_t count = join->loader->tracks.count;
 
     /* Those whose beginning is not known come last: they may be among the others. */
@@ -397,6 +397,7 @@ static int join_tracks(struct join *join)
         else if (tracks[i].kind != CAIRN_TRACK_THREAD && tracks[i].parent < CAIRN_RAW_NONE)
             /* A task, a greenlet: what it does is its thread's doing. Parents come first. */
             join->track_threads[i] = join->track_threads[tracks[i].parent];
+        tracks[i].process = process_above(join, i);
     }
     return join_names(join);
 }
@@ -437,7 +438,8 @@ static int join_all(struct join *join)
     CAIRN_TRY(join_tracks(join));
     CAIRN_TRY(translate(join));
     CAIRN_TRY(cairn_model_join_counted(join->loader, join->code_functions));
-    return cairn_model_join_opcodes(join->loader, join->code_functions);
+    CAIRN_TRY(cairn_model_join_opcodes(join->loader, join->code_functions));
+    return cairn_model_join_given(join->loader, join->code_functions);
 }
 
 int cairn_model_join(struct cairn_loader *loader)

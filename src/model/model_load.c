@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "alloc.h"
+#include "loadahead.h"
 #include "set.h"
 
 #define TABLES_MAX_BYTES ((size_t)8 << 30)
@@ -44,8 +45,10 @@ static void loader_release(struct cairn_loader *loader)
     cairn_vec_release(&loader->counters);
     cairn_vec_release(&loader->tasks);
     cairn_vec_release(&loader->calls);
+    cairn_vec_release(&loader->pairs);
     cairn_vec_release(&loader->counted);
     cairn_vec_release(&loader->opcodes);
+    cairn_vec_release(&loader->given);
     cairn_map_release(&loader->task_index);
     cairn_map_release(&loader->env);
     cairn_map_release(&loader->counter_index);
@@ -113,10 +116,38 @@ static int read_sections(struct cairn_loader *loader, uint32_t writer, struct ca
     return 0;
 }
 
-static int read_chunk(struct cairn_loader *loader, struct cairn_reader *reader, size_t index,
-                      uint32_t file, struct cairn_buf *buf, struct cairn_err *err)
+/* The chunks of a file, one after the other. */
+struct parts {
+    struct cairn_reader *reader;
+    struct cairn_loadahead *ahead; /* NULL: loaded when they are asked for, into: */
+    struct cairn_buf buf;
+};
+
+static void parts_begin(struct parts *parts, struct cairn_reader *reader)
 {
-    const struct cairn_chunk_info *info = cairn_reader_chunk(reader, index);
+    *parts = (struct parts){.reader = reader};
+    cairn_buf_init(&parts->buf, CAIRN_CHUNK_MAX_BYTES);
+    if (cairn_reader_chunk_count(reader) >= CAIRN_MODEL_LONG_CHUNKS)
+        parts->ahead = cairn_loadahead_begin(reader);
+}
+
+static void parts_end(struct parts *parts)
+{
+    cairn_loadahead_free(parts->ahead);
+    cairn_buf_release(&parts->buf);
+}
+
+static int load_part(struct parts *parts, size_t index, struct cairn_span *ret_sections,
+                     struct cairn_err *err)
+{
+    return parts->ahead ? cairn_loadahead_next(parts->ahead, index, ret_sections, err)
+                        : cairn_reader_load(parts->reader, index, &parts->buf, ret_sections, err);
+}
+
+static int read_chunk(struct cairn_loader *loader, struct parts *parts, size_t index, uint32_t file,
+                      struct cairn_err *err)
+{
+    const struct cairn_chunk_info *info = cairn_reader_chunk(parts->reader, index);
     struct cairn_raw_file *raw = &loader->files.items[file];
     struct cairn_span sections;
     uint32_t writer;
@@ -128,7 +159,7 @@ static int read_chunk(struct cairn_loader *loader, struct cairn_reader *reader, 
         raw->first_ns = info->first_ns < raw->first_ns ? info->first_ns : raw->first_ns;
         raw->last_ns = info->last_ns > raw->last_ns ? info->last_ns : raw->last_ns;
     }
-    code = cairn_reader_load(reader, index, buf, &sections, err);
+    code = load_part(parts, index, &sections, err);
     if (code == -CAIRN_EDAMAGED)
         return 0; /* the reader counted it */
     if (code < 0)
@@ -191,7 +222,8 @@ static int add_file(struct cairn_loader *loader, const struct cairn_reader *read
 static void add_bytes(struct cairn_quality *quality, const struct cairn_chunk_info *info,
                       uint32_t holds)
 {
-    const uint32_t counts = 1u << CAIRN_ROW_TREE | 1u << CAIRN_ROW_LINE | 1u << CAIRN_ROW_OPCODE;
+    const uint32_t counts = 1u << CAIRN_ROW_TREE | 1u << CAIRN_ROW_LINE | 1u << CAIRN_ROW_OPCODE |
+                            1u << CAIRN_ROW_GIVEN | 1u << CAIRN_ROW_PAIR;
 
     if (holds & 1u << CAIRN_ROW_EVENT)
         quality->tracing_bytes += info->stored_bytes;
@@ -203,11 +235,11 @@ int cairn_model_read(struct cairn_loader *loader, struct cairn_reader *reader,
                      struct cairn_err *err)
 {
     uint32_t file = (uint32_t)loader->model->files.count;
-    struct cairn_buf buf;
+    struct parts parts;
     int code;
 
     CAIRN_TRY(add_file(loader, reader, err));
-    cairn_buf_init(&buf, CAIRN_CHUNK_MAX_BYTES);
+    parts_begin(&parts, reader);
     code = 0;
     for (size_t i = 0; i < loader->model->files.items[file].chunk_count && code == 0; i++) {
         struct cairn_model_chunk *chunk = &loader->model->files.items[file].chunks[i];
@@ -216,12 +248,12 @@ int cairn_model_read(struct cairn_loader *loader, struct cairn_reader *reader,
 
         cairn_progress_tell(loader->model->progress, loader->told_from + loader->told_step * done);
         loader->row_kinds = 0;
-        code = read_chunk(loader, reader, i, file, &buf, err);
+        code = read_chunk(loader, &parts, i, file, err);
         chunk->ticks = (uint32_t)(loader->ticks_seen - ticks_before);
         chunk->holds = loader->row_kinds | (chunk->ticks > 0);
         add_bytes(&loader->model->quality, cairn_reader_chunk(reader, i), chunk->holds);
     }
-    cairn_buf_release(&buf);
+    parts_end(&parts); /* from here on the reader's losses are all there */
     add_losses(&loader->model->quality, reader);
     return code;
 }
@@ -325,6 +357,7 @@ static int fill_quality(struct cairn_loader *loader)
     quality->missed = cairn_model_counter(model, "missed");
     quality->reread = cairn_model_counter(model, "reread");
     quality->unseen = cairn_model_counter(model, "unseen");
+    quality->records_lost = cairn_model_counter(model, "records_lost");
     quality->own_cpu_ns = cairn_model_counter(model, "own_cpu_ns");
     return cairn_model_counted(loader);
 }
@@ -340,6 +373,8 @@ static int finish(struct cairn_loader *loader, struct cairn_err *err)
         code = cairn_model_join_tasks(loader);
     if (code == 0)
         code = cairn_model_join_calls(loader);
+    if (code == 0)
+        code = cairn_model_join_pairs(loader);
     if (code == 0)
         code = sum_counters(loader);
     if (code == 0)

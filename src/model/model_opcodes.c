@@ -2,7 +2,7 @@
 #include "model_raw.h"
 
 struct columns {
-    const uint64_t *track, *code, *offset, *line, *target, *depth, *string, *on, *hits;
+    const uint64_t *track, *code, *offset, *line, *target, *depth, *string, *on, *hits, *let_go;
 };
 
 static bool is_possible(const struct columns *columns, size_t row)
@@ -38,6 +38,7 @@ static int add(struct cairn_loader *loader, uint32_t writer, const struct column
                              ? 0
                              : (uint32_t)columns->depth[row],
                 .hits = columns->hits[row],
+                .let_go = columns->let_go != NULL && columns->let_go[row] == 1,
             },
     };
     return 0;
@@ -46,8 +47,8 @@ static int add(struct cairn_loader *loader, uint32_t writer, const struct column
 int cairn_model_take_opcodes(struct cairn_loader *loader, uint32_t writer,
                              struct cairn_span section)
 {
-    static const char *const wanted[] = {"track", "code",   "offset", "line", "target",
-                                         "depth", "string", "on",     "hits", NULL};
+    static const char *const wanted[] = {"track",  "code", "offset", "line",   "target", "depth",
+                                         "string", "on",   "hits",   "let_go", NULL};
     struct cairn_table *table = &loader->table;
     struct columns columns;
 
@@ -63,6 +64,7 @@ int cairn_model_take_opcodes(struct cairn_loader *loader, uint32_t writer,
         .string = cairn_table_find(table, "string"),
         .on = cairn_table_find(table, "on"),
         .hits = cairn_table_find(table, "hits"),
+        .let_go = cairn_table_find(table, "let_go"),
     };
     if (!columns.track || !columns.code || !columns.offset || !columns.line || !columns.target ||
         !columns.string || !columns.hits)

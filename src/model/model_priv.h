@@ -6,9 +6,11 @@
 #include "intern.h"
 #include "map.h"
 #include "model.h"
+#include "pairs.h"
 #include "reader.h"
 
-#define CAIRN_MODEL_ITEMS_MAX (1u << 30)         /* of any table */
+#define CAIRN_MODEL_ITEMS_MAX (1u << 30) /* of any table */
+#define CAIRN_MODEL_LONG_CHUNKS 64       /* as many take longer than it takes a thread to begin */
 #define CAIRN_MODEL_BYTES_MAX ((size_t)16 << 30) /* of strings, of join keys */
 
 /* Always there, so that what was lost has a place to go to. */
@@ -56,8 +58,10 @@ struct cairn_model {
     CAIRN_VEC(struct cairn_thread) threads;
     CAIRN_VEC(struct cairn_task_sum) tasks;
     CAIRN_VEC(struct cairn_call_sum) calls;
+    CAIRN_VEC(struct cairn_call_pair) pairs;
     CAIRN_VEC(struct cairn_counted_line) counted;
     CAIRN_VEC(struct cairn_counted_opcode) opcodes;
+    CAIRN_VEC(struct cairn_counted_given) given;
     uint32_t lost_thread; /* for rows whose track was lost; UINT32_MAX: none needed yet */
 
     CAIRN_VEC(struct cairn_model_file) files;
@@ -71,6 +75,7 @@ struct cairn_model {
     uint64_t first_ns, last_ns;
     uint64_t real_shift_ns; /* from its time to real time; wraps */
     bool has_real;
+    bool has_overlays; /* a table of samples has that column */
 };
 
 /* 0, or -CAIRN_ENOMEM. `ret_model` is valid, with the nodes that are always there. */

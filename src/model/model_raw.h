@@ -36,6 +36,7 @@ struct cairn_raw_track {
     uint32_t boot_id, name, detail; /* strings of the model */
     uint8_t birth;
     uint32_t writer;
+    uint32_t process; /* of the model, once the tracks are joined: a task's; LOST: not known */
     uint64_t said_ns; /* when: the end of what its file had told by then */
 };
 
@@ -83,6 +84,11 @@ struct cairn_raw_calls {
     struct cairn_call_sum sum;     /* without thread and node */
 };
 
+struct cairn_raw_pair {
+    uint32_t writer, track, stack; /* ids of the writer */
+    struct cairn_call_pair sum;    /* without thread and functions */
+};
+
 struct cairn_raw_line {
     uint32_t writer, track;        /* ids of the writer */
     uint32_t code;                 /* raw code, or LOST */
@@ -93,6 +99,13 @@ struct cairn_raw_opcode {
     uint32_t writer, track;          /* ids of the writer */
     uint32_t code, text, form;       /* raw code; strings of the model; or LOST */
     struct cairn_counted_opcode sum; /* without thread, function and text */
+};
+
+struct cairn_raw_given {
+    uint32_t writer, track;         /* ids of the writer */
+    uint32_t code, text, kind;      /* raw code; strings of the model; or LOST */
+    bool others;                    /* no kind was named */
+    struct cairn_counted_given sum; /* without thread, function and texts */
 };
 
 struct cairn_loader {
@@ -107,8 +120,10 @@ struct cairn_loader {
     CAIRN_VEC(struct cairn_raw_counter) counters;
     CAIRN_VEC(struct cairn_raw_task) tasks;
     CAIRN_VEC(struct cairn_raw_calls) calls;
+    CAIRN_VEC(struct cairn_raw_pair) pairs;
     CAIRN_VEC(struct cairn_raw_line) counted;
     CAIRN_VEC(struct cairn_raw_opcode) opcodes;
+    CAIRN_VEC(struct cairn_raw_given) given;
     struct cairn_map task_index;    /* {writer, track; stack, state} to index in tasks */
     struct cairn_map env;           /* key string to index in model->env */
     struct cairn_map counter_index; /* {writer, name} to index in counters */
@@ -143,6 +158,10 @@ int cairn_model_join_tasks(struct cairn_loader *loader);
 int cairn_model_take_calls(struct cairn_loader *loader, uint32_t writer, struct cairn_span section);
 int cairn_model_join_calls(struct cairn_loader *loader);
 
+/* The same for a table of what another tool counted. */
+int cairn_model_take_pairs(struct cairn_loader *loader, uint32_t writer, struct cairn_span section);
+int cairn_model_join_pairs(struct cairn_loader *loader);
+
 /* The same for a table of lines; the functions are those of the raw codes. */
 int cairn_model_take_counted(struct cairn_loader *loader, uint32_t writer,
                              struct cairn_span section);
@@ -152,6 +171,10 @@ int cairn_model_join_counted(struct cairn_loader *loader, const uint32_t *code_f
 int cairn_model_take_opcodes(struct cairn_loader *loader, uint32_t writer,
                              struct cairn_span section);
 int cairn_model_join_opcodes(struct cairn_loader *loader, const uint32_t *code_functions);
+
+/* The same for a table of what those were given. */
+int cairn_model_take_given(struct cairn_loader *loader, uint32_t writer, struct cairn_span section);
+int cairn_model_join_given(struct cairn_loader *loader, const uint32_t *code_functions);
 
 /* After the join: turns what was counted into the model's quality, marks the threads that were met
  * in Python code, and makes one for rows whose track was lost. 0 or a negative code. */

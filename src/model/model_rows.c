@@ -2,6 +2,8 @@
  * name are is known only after the join. */
 #include "model_raw.h"
 
+#include <string.h>
+
 #define RAW_MAX CAIRN_MODEL_ITEMS_MAX
 
 struct columns {
@@ -45,19 +47,13 @@ static bool is_not_python(const struct cairn_loader *loader, uint32_t writer, ui
     return location->kind == CAIRN_LOC_LABEL && location->ref == loader->not_python;
 }
 
-/* A stack that is there is counted by its id, without more ado: there are millions of rows. */
-static int count_stack(struct cairn_loader *loader, uint32_t writer, uint64_t stack, uint64_t ticks)
+/* On a stack that is not counted by its id. */
+static int count_far_stack(struct cairn_loader *loader, uint32_t writer, uint64_t stack,
+                           uint64_t ticks)
 {
-    const struct cairn_ids *stacks = &loader->model->writers.items[writer].stacks;
     struct cairn_raw_writer *raw = &loader->writers.items[writer];
     struct cairn_raw_met *met = &loader->no_stack;
 
-    if (stack < stacks->near.count && stacks->near.items[stack]) {
-        if (stack >= raw->stack_ticks.cap)
-            CAIRN_TRY(cairn_vec_reserve(&raw->stack_ticks, stacks->near.count, RAW_MAX));
-        raw->stack_ticks.items[stack] += ticks;
-        return 0;
-    }
     if (stack <= UINT32_MAX)
         CAIRN_TRY(met_of(&raw->met_stacks, &loader->met_stacks, writer, (uint32_t)stack, &met));
     met->rows++;
@@ -65,36 +61,69 @@ static int count_stack(struct cairn_loader *loader, uint32_t writer, uint64_t st
     return 0;
 }
 
-/* A row of a track that was met already. */
-static int count_row(struct cairn_loader *loader, uint32_t writer, struct cairn_raw_met *track,
-                     uint64_t stack, uint64_t ticks)
+/* The rows [*row, row_count) as long as they are of the track of the first one, which is at `met`.
+ * A stack that is there is counted by its id, without more ado: there are millions of rows. */
+static int count_track_rows(struct cairn_loader *loader, uint32_t writer, size_t *row,
+                            size_t row_count, const struct columns *columns,
+                            struct cairn_raw_met *met)
 {
-    track->rows++;
-    track->python = track->python || !is_not_python(loader, writer, stack);
-    return stack ? count_stack(loader, writer, stack, ticks) : 0;
+    const struct cairn_ids *stacks = &loader->model->writers.items[writer].stacks;
+    uint64_t *const stack_ticks = loader->writers.items[writer].stack_ticks.items;
+    uint64_t tick_count = loader->ticks.def.count, rows = 0, samples = 0, strays = 0;
+    uint64_t track = columns->track[*row];
+    size_t i = *row;
+    int code = 0;
+
+    for (; i < row_count && columns->track[i] == track && code == 0; i++) {
+        uint64_t tick = columns->tick[i], ticks = columns->ticks[i], stack = columns->stack[i];
+
+        if (ticks == 0 || tick >= tick_count || ticks > tick_count - tick) {
+            strays++;
+            continue;
+        }
+        samples += ticks;
+        rows++;
+        met->python = met->python || !is_not_python(loader, writer, stack);
+        if (stack < stacks->near.count && stacks->near.items[stack])
+            stack_ticks[stack] += ticks;
+        else if (stack)
+            code = count_far_stack(loader, writer, stack, ticks);
+    }
+    *row = i;
+    met->rows += rows;
+    loader->model->quality.samples += samples;
+    loader->model->quality.unknown_refs += strays;
+    return code;
+}
+
+static bool is_a_row(const struct cairn_loader *loader, const struct columns *columns, size_t row)
+{
+    uint64_t tick_count = loader->ticks.def.count;
+    uint64_t tick = columns->tick[row], ticks = columns->ticks[row];
+
+    return ticks > 0 && tick < tick_count && ticks <= tick_count - tick;
 }
 
 static int count_columns(struct cairn_loader *loader, uint32_t writer, size_t row_count,
                          const struct columns *columns)
 {
     struct cairn_raw_writer *raw = &loader->writers.items[writer];
-    struct cairn_quality *quality = &loader->model->quality;
-    uint64_t tick_count = loader->ticks.def.count;
-    struct cairn_raw_met *met = NULL;
+    size_t row = 0, stack_count = loader->model->writers.items[writer].stacks.near.count;
 
-    for (size_t i = 0; i < row_count; i++) {
-        uint64_t track = columns->track[i], tick = columns->tick[i], ticks = columns->ticks[i];
+    if (stack_count > raw->stack_ticks.cap)
+        CAIRN_TRY(cairn_vec_reserve(&raw->stack_ticks, stack_count, RAW_MAX));
+    while (row < row_count) {
+        struct cairn_raw_met *met = &loader->no_track;
 
-        if (ticks == 0 || tick >= tick_count || ticks > tick_count - tick) {
-            quality->unknown_refs++;
+        if (!is_a_row(loader, columns, row)) { /* it does not even say that there is a track */
+            loader->model->quality.unknown_refs++;
+            row++;
             continue;
         }
-        if (track > UINT32_MAX)
-            met = &loader->no_track;
-        else if (!met || met->id != track || met == &loader->no_track)
-            CAIRN_TRY(met_of(&raw->met_tracks, &loader->met_tracks, writer, (uint32_t)track, &met));
-        quality->samples += ticks;
-        CAIRN_TRY(count_row(loader, writer, met, columns->stack[i], ticks));
+        if (columns->track[row] <= UINT32_MAX)
+            CAIRN_TRY(met_of(&raw->met_tracks, &loader->met_tracks, writer,
+                             (uint32_t)columns->track[row], &met));
+        CAIRN_TRY(count_track_rows(loader, writer, &row, row_count, columns, met));
     }
     return 0;
 }
@@ -116,6 +145,8 @@ int cairn_model_count_rows(struct cairn_loader *loader, uint32_t writer, struct 
     if (table->kind != CAIRN_ROW_SAMPLE || !columns.track || !columns.tick || !columns.ticks ||
         !columns.stack)
         return 0;
+    for (size_t i = 0; i < table->column_count; i++)
+        loader->model->has_overlays |= strcmp(table->columns[i].name, "overlays") == 0;
     return count_columns(loader, writer, table->row_count, &columns);
 }
 

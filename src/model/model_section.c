@@ -325,10 +325,14 @@ static int read_rows(struct cairn_loader *loader, uint32_t writer, struct cairn_
         return cairn_model_count_tasks(loader, writer, section);
     if (kind == CAIRN_ROW_TREE)
         return cairn_model_take_calls(loader, writer, section);
+    if (kind == CAIRN_ROW_PAIR)
+        return cairn_model_take_pairs(loader, writer, section);
     if (kind == CAIRN_ROW_LINE)
         return cairn_model_take_counted(loader, writer, section);
     if (kind == CAIRN_ROW_OPCODE)
         return cairn_model_take_opcodes(loader, writer, section);
+    if (kind == CAIRN_ROW_GIVEN)
+        return cairn_model_take_given(loader, writer, section);
     return cairn_model_count_rows(loader, writer, section);
 }
 

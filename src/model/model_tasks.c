@@ -97,6 +97,7 @@ int cairn_model_join_tasks(struct cairn_loader *loader)
         sum.name = cairn_intern_get(&model->strings, loader->tracks.items[raw->track].name);
         sum.coroutine = cairn_intern_get(&model->strings, loader->tracks.items[raw->track].detail);
         sum.thread = cairn_ids_get(&writer->tracks, raw->track_id);
+        sum.process = loader->tracks.items[raw->track].process;
         find_frames(model, cairn_ids_get(&writer->stacks, raw->stack), &sum);
         model->tasks.items[model->tasks.count++] = sum;
     }

@@ -16,6 +16,16 @@ struct carry {
 /* The columns of the sample table being read; those from `cpu` on may be NULL. */
 struct columns {
     const uint64_t *track, *tick, *ticks, *stack, *cpu, *runq, *state, *overlays, *on;
+    uint8_t rests[CAIRN_SAMPLE_GIL_WAIT + 1]; /* by `state`: what the rest of the time was */
+};
+
+/* What the rows of a table have in common, in one place while they are gone through. */
+struct rows {
+    struct columns columns;
+    const uint64_t *times_ns; /* of the ticks of the chunk */
+    uint64_t tick_count, before_ns, quantum_ns, from_ns, to_ns, block;
+    struct carry *carries;
+    const bool *chosen;
 };
 
 struct cairn_samples {
@@ -31,19 +41,19 @@ struct cairn_samples {
     struct cairn_table table;
     struct columns columns;
     size_t row;
+    uint64_t track; /* of the row at hand, of which `track_thread` is the thread */
+    uint32_t track_thread;
+    bool track_known;
     struct cairn_sample whole; /* a row of which windows have left parts to come */
     uint32_t whole_left;       /* of its ticks, the last ones */
     uint64_t block, ticks_seen;
     struct cairn_sample batch[CAIRN_SAMPLES_BATCH];
-    size_t batch_count;
 
     bool begun;
     struct cairn_ahead *ahead; /* makes the batches; NULL: they are made when they are asked for */
     const struct cairn_sample *next; /* of cairn_samples_next() */
     size_t next_count;
 };
-
-#define LONG_CHUNKS 64 /* as many take longer than it takes a thread to begin */
 
 #define HOLDS (1u | 1u << CAIRN_ROW_SAMPLE)
 
@@ -154,12 +164,22 @@ static int load_ticks(struct cairn_samples *samples, struct cairn_span section)
     return 0;
 }
 
+static uint8_t rest_of(uint64_t state, bool has_cpu)
+{
+    if (state == CAIRN_SAMPLE_STOPPED)
+        return CAIRN_STATE_STOPPED;
+    if (state == CAIRN_SAMPLE_GIL_WAIT && has_cpu)
+        return CAIRN_STATE_GIL_WAIT;
+    return state == CAIRN_SAMPLE_BLOCKED && has_cpu ? CAIRN_STATE_BLOCKED : CAIRN_STATE_UNKNOWN;
+}
+
 static int load_table(struct cairn_samples *samples, struct cairn_span section)
 {
     const struct cairn_table *table = &samples->table;
     int code = cairn_decode_table(section, &samples->table);
 
     samples->row = 0;
+    samples->track_known = false;
     if (code < 0 || table->kind != CAIRN_ROW_SAMPLE) {
         samples->table.row_count = 0;
         return code;
@@ -175,6 +195,8 @@ static int load_table(struct cairn_samples *samples, struct cairn_span section)
         .overlays = cairn_table_find(table, "overlays"),
         .on = cairn_table_find(table, "on"),
     };
+    for (uint64_t state = 0; state <= CAIRN_SAMPLE_GIL_WAIT; state++)
+        samples->columns.rests[state] = rest_of(state, samples->columns.cpu);
     if (!samples->columns.track || !samples->columns.tick || !samples->columns.ticks ||
         !samples->columns.stack)
         samples->table.row_count = 0;
@@ -190,19 +212,19 @@ static int next_section(struct cairn_samples *samples)
         int code = cairn_section_next(&samples->chunks.sections, &section, &skipped);
 
         if (code < 0)
-            return code == -CAIRN_EDAMAGED ? -CAIRN_EEND : code;
+            return cairn_chunks_pass_over(code) ? -CAIRN_EEND : code;
         if (section.kind == CAIRN_SECTION_TICKS)
             code = load_ticks(samples, section.bytes);
         else if (section.kind == CAIRN_SECTION_ROWS)
             code = load_table(samples, section.bytes);
         else
             continue;
-        if (code != -CAIRN_EDAMAGED) /* which was counted when the model was loaded */
+        if (!cairn_chunks_pass_over(code))
             return code;
     }
 }
 
-static uint64_t quanta_ns(const uint64_t *column, size_t row, uint64_t quantum_ns)
+static inline uint64_t quanta_ns(const uint64_t *column, size_t row, uint64_t quantum_ns)
 {
     uint64_t ns;
 
@@ -212,7 +234,7 @@ static uint64_t quanta_ns(const uint64_t *column, size_t row, uint64_t quantum_n
 }
 
 /* As much of what is waiting and what came now as there is room for. */
-static uint64_t take_ns(uint64_t *waiting_ns, uint64_t more_ns, uint64_t room_ns)
+static inline uint64_t take_ns(uint64_t *waiting_ns, uint64_t more_ns, uint64_t room_ns)
 {
     uint64_t all_ns, taken_ns;
 
@@ -223,75 +245,84 @@ static uint64_t take_ns(uint64_t *waiting_ns, uint64_t more_ns, uint64_t room_ns
     return taken_ns;
 }
 
-static void set_states(struct cairn_samples *samples, struct cairn_sample *sample, size_t row)
+static inline void set_states(const struct rows *rows, struct cairn_sample *sample, size_t row)
 {
-    const struct columns *columns = &samples->columns;
-    uint64_t quantum_ns = samples->ticks.def.quantum_ns;
-    uint64_t left_ns = sample->last_ns - sample->first_ns;
-    struct carry *carry = &samples->carries[sample->thread];
+    const struct columns *columns = &rows->columns;
+    uint64_t left_ns = sample->last_ns - sample->first_ns, running_ns, runnable_ns;
+    struct carry *carry = &rows->carries[sample->thread];
     uint64_t state = columns->state ? columns->state[row] : CAIRN_SAMPLE_BLOCKED;
-    enum cairn_state rest = CAIRN_STATE_BLOCKED;
 
-    if (state == CAIRN_SAMPLE_STOPPED)
-        rest = CAIRN_STATE_STOPPED;
-    else if (state == CAIRN_SAMPLE_GIL_WAIT && columns->cpu)
-        rest = CAIRN_STATE_GIL_WAIT;
-    else if (state != CAIRN_SAMPLE_BLOCKED || !columns->cpu)
-        rest = CAIRN_STATE_UNKNOWN;
-
-    sample->state_ns[CAIRN_STATE_RUNNING] =
-        take_ns(&carry->running_ns, quanta_ns(columns->cpu, row, quantum_ns), left_ns);
-    left_ns -= sample->state_ns[CAIRN_STATE_RUNNING];
-    sample->state_ns[CAIRN_STATE_RUNNABLE] =
-        take_ns(&carry->runnable_ns, quanta_ns(columns->runq, row, quantum_ns), left_ns);
-    left_ns -= sample->state_ns[CAIRN_STATE_RUNNABLE];
-    sample->state_ns[rest] = left_ns;
+    running_ns =
+        take_ns(&carry->running_ns, quanta_ns(columns->cpu, row, rows->quantum_ns), left_ns);
+    left_ns -= running_ns;
+    runnable_ns =
+        take_ns(&carry->runnable_ns, quanta_ns(columns->runq, row, rows->quantum_ns), left_ns);
+    left_ns -= runnable_ns;
+    memset(sample->state_ns, 0, sizeof(sample->state_ns));
+    sample->state_ns[CAIRN_STATE_RUNNING] = running_ns;
+    sample->state_ns[CAIRN_STATE_RUNNABLE] = runnable_ns;
+    sample->state_ns[state <= CAIRN_SAMPLE_GIL_WAIT ? columns->rests[state] : CAIRN_STATE_UNKNOWN] =
+        left_ns;
 }
 
-/* What it waited for, and what held beside its state. */
-static void set_overlays(struct cairn_samples *samples, struct cairn_sample *sample, size_t row)
+/* What it waited for. */
+static uint32_t text_of(const struct cairn_samples *samples, uint64_t on)
 {
-    const struct columns *columns = &samples->columns;
     const struct cairn_ids *strings =
         &samples->model->writers.items[samples->chunks.writer].strings;
-    uint64_t on = columns->on ? columns->on[row] : 0;
+    uint32_t text = on > UINT32_MAX ? CAIRN_IDS_LOST : cairn_ids_get(strings, (uint32_t)on);
 
-    sample->overlays =
-        columns->overlays ? (uint8_t)columns->overlays[row] : (uint8_t)OVERLAYS_UNKNOWN;
-    if (!on)
-        return;
-    sample->on = on > UINT32_MAX ? CAIRN_IDS_LOST : cairn_ids_get(strings, (uint32_t)on);
-    if (sample->on == CAIRN_IDS_LOST)
-        sample->on = 0;
+    return text == CAIRN_IDS_LOST ? 0 : text;
 }
 
-static uint64_t time_before(const struct cairn_samples *samples, uint64_t tick)
+/* The thread of a row; those of one track stand next to each other. */
+static inline uint32_t thread_of(struct cairn_samples *samples, size_t row)
 {
-    return tick ? samples->ticks.times_ns.items[tick - 1] : samples->ticks.def.before_ns;
+    uint64_t track = samples->columns.track[row];
+
+    if (!samples->track_known || samples->track != track) {
+        samples->track = track;
+        samples->track_thread = cairn_chunks_thread(&samples->chunks, track);
+        samples->track_known = true;
+    }
+    return samples->track_thread;
+}
+
+void cairn_sample_split(struct cairn_sample *sample, uint32_t ticks, struct cairn_sample *ret_front)
+{
+    uint64_t whole_ns = sample->last_ns - sample->first_ns, part_ns, left_ns;
+
+    *ret_front = *sample;
+    ret_front->ticks = ticks;
+    ret_front->last_ns = sample->times_ns[ticks - 1];
+    part_ns = left_ns = ret_front->last_ns - ret_front->first_ns;
+    for (int i = 0; i < CAIRN_STATE_COUNT && whole_ns; i++) {
+        ret_front->state_ns[i] =
+            (uint64_t)((unsigned __int128)sample->state_ns[i] * part_ns / whole_ns);
+        left_ns -= ret_front->state_ns[i];
+    }
+    for (int i = 0; i < CAIRN_STATE_COUNT; i++) {
+        uint64_t room_ns = sample->state_ns[i] - ret_front->state_ns[i];
+        uint64_t more_ns = left_ns < room_ns ? left_ns : room_ns; /* what rounding left over */
+
+        ret_front->state_ns[i] += more_ns;
+        left_ns -= more_ns;
+        sample->state_ns[i] = room_ns - more_ns;
+    }
+    sample->tick += ticks;
+    sample->ticks -= ticks;
+    sample->times_ns += ticks;
+    sample->first_ns = ret_front->last_ns;
 }
 
 /* Leaves of a sample `ticks` >= 1 of its ticks, from tick `first` of the block on. */
-static void cut_to(const struct cairn_samples *samples, uint32_t first, uint32_t ticks,
-                   struct cairn_sample *sample)
+static void cut_to(uint32_t first, uint32_t ticks, struct cairn_sample *sample)
 {
-    uint64_t whole_ns = sample->last_ns - sample->first_ns, part_ns, left_ns;
-    enum cairn_state rest = CAIRN_STATE_RUNNING;
+    struct cairn_sample rest = *sample, before;
 
-    sample->tick = first;
-    sample->ticks = ticks;
-    sample->first_ns = time_before(samples, first);
-    sample->last_ns = samples->ticks.times_ns.items[first + ticks - 1];
-    part_ns = left_ns = sample->last_ns - sample->first_ns;
-    for (int i = 1; i < CAIRN_STATE_COUNT; i++)
-        if (sample->state_ns[i] > sample->state_ns[rest])
-            rest = (enum cairn_state)i;
-    for (int i = 0; i < CAIRN_STATE_COUNT; i++) {
-        if (whole_ns)
-            sample->state_ns[i] =
-                (uint64_t)((unsigned __int128)sample->state_ns[i] * part_ns / whole_ns);
-        left_ns -= sample->state_ns[i];
-    }
-    sample->state_ns[rest] += left_ns; /* what rounding left over */
+    if (first > rest.tick)
+        cairn_sample_split(&rest, first - rest.tick, &before);
+    cairn_sample_split(&rest, ticks, sample);
 }
 
 /* Leaves of a sample what lies in the chosen time; false when that is nothing. */
@@ -306,37 +337,59 @@ static bool cut(const struct cairn_samples *samples, struct cairn_sample *sample
         end--;
     if (first == end)
         return false;
-    cut_to(samples, first, end - first, sample);
+    cut_to(first, end - first, sample);
     return true;
 }
 
-/* False when the row names what is not there, or nothing of it lies in the chosen time. */
-static bool make_sample(struct cairn_samples *samples, size_t row, struct cairn_sample *sample)
+static struct rows rows_of(const struct cairn_samples *samples)
 {
-    const struct columns *columns = &samples->columns;
+    return (struct rows){
+        .columns = samples->columns,
+        .times_ns = samples->ticks.times_ns.items,
+        .tick_count = samples->ticks.def.count,
+        .before_ns = samples->ticks.def.before_ns,
+        .quantum_ns = samples->ticks.def.quantum_ns,
+        .from_ns = samples->from_ns,
+        .to_ns = samples->to_ns,
+        .block = samples->block,
+        .carries = samples->carries,
+        .chosen = samples->chosen,
+    };
+}
+
+/* False when the row names what is not there, or nothing of it lies in the chosen time. */
+static inline __attribute__((always_inline)) bool make_sample(struct cairn_samples *samples,
+                                                              const struct rows *rows, size_t row,
+                                                              uint32_t node,
+                                                              struct cairn_sample *sample)
+{
+    const struct columns *columns = &rows->columns;
     uint64_t tick = columns->tick[row], ticks = columns->ticks[row];
-    uint64_t tick_count = samples->ticks.def.count;
+    uint64_t tick_count = rows->tick_count;
+    uint32_t thread;
 
     if (ticks == 0 || tick >= tick_count || ticks > tick_count - tick)
         return false;
-    sample->thread = cairn_chunks_thread(&samples->chunks, columns->track[row]);
-    if (sample->thread == UINT32_MAX || (samples->chosen && !samples->chosen[sample->thread]))
+    thread = thread_of(samples, row);
+    if (thread == UINT32_MAX || (rows->chosen && !rows->chosen[thread]))
         return false;
+    sample->thread = thread;
+    sample->node = node;
     sample->tick = (uint32_t)tick;
     sample->ticks = (uint32_t)ticks;
-    sample->first_ns = time_before(samples, tick);
-    sample->last_ns = samples->ticks.times_ns.items[tick + ticks - 1];
-    memset(sample->state_ns, 0, sizeof(sample->state_ns));
-    set_states(samples, sample, row);
-    set_overlays(samples, sample, row);
+    sample->first_ns = tick ? rows->times_ns[tick - 1] : rows->before_ns;
+    sample->last_ns = rows->times_ns[tick + ticks - 1];
+    sample->times_ns = rows->times_ns + tick;
+    set_states(rows, sample, row);
+    sample->overlays =
+        columns->overlays ? (uint8_t)columns->overlays[row] : (uint8_t)OVERLAYS_UNKNOWN;
+    sample->on = columns->on && columns->on[row] ? text_of(samples, columns->on[row]) : 0;
     /* The first and the last tick tell of most rows that they lie inside. */
-    if ((samples->ticks.times_ns.items[sample->tick] <= samples->from_ns ||
-         sample->last_ns > samples->to_ns) &&
+    if ((rows->times_ns[tick] <= rows->from_ns || sample->last_ns > rows->to_ns) &&
         !cut(samples, sample))
         return false;
-    sample->block = samples->block;
+    sample->block = rows->block;
     sample->block_ticks = (uint32_t)tick_count;
-    sample->times_ns = samples->ticks.times_ns.items + sample->tick;
     return true;
 }
 
@@ -379,65 +432,60 @@ static bool next_part(struct cairn_samples *samples, struct cairn_sample *ret_pa
         return false;
     *ret_part = *whole;
     if (ticks < whole->ticks)
-        cut_to(samples, first, ticks, ret_part);
-    ret_part->times_ns = times_ns + first;
+        cut_to(first, ticks, ret_part);
     return true;
 }
 
 /* The next rows of the table, as many as a batch holds. Their stacks are looked up first, all at
  * once: each look-up waits for memory, and these wait together. */
-static void fill_batch(struct cairn_samples *samples)
+static size_t fill_batch(struct cairn_samples *samples, struct cairn_sample *batch)
 {
-    size_t left = samples->table.row_count - samples->row;
+    size_t left = samples->table.row_count - samples->row, filled = 0;
     size_t count = left < CAIRN_SAMPLES_BATCH ? left : CAIRN_SAMPLES_BATCH;
+    const struct rows rows = rows_of(samples);
     uint32_t nodes[CAIRN_SAMPLES_BATCH];
 
-    samples->batch_count = 0;
     for (size_t i = 0; i < count; i++)
         nodes[i] = cairn_chunks_node(&samples->chunks, samples->columns.stack[samples->row + i]);
-    for (size_t i = 0; i < count; i++) {
-        struct cairn_sample *sample = &samples->batch[samples->batch_count];
-
-        sample->node = nodes[i];
-        samples->batch_count += make_sample(samples, samples->row + i, sample);
-    }
+    for (size_t i = 0; i < count; i++)
+        filled += make_sample(samples, &rows, samples->row + i, nodes[i], &batch[filled]);
     samples->row += count;
+    return filled;
 }
 
 /* The same of what lies in windows: a row may be none, one, or more than a batch holds. */
-static void fill_batch_within(struct cairn_samples *samples)
+static size_t fill_batch_within(struct cairn_samples *samples, struct cairn_sample *batch)
 {
-    samples->batch_count = 0;
-    while (samples->batch_count < CAIRN_SAMPLES_BATCH) {
+    const struct rows rows = rows_of(samples);
+    size_t filled = 0;
+
+    while (filled < CAIRN_SAMPLES_BATCH) {
+        uint32_t node;
+
         if (samples->whole_left > 0) {
-            samples->batch_count += next_part(samples, &samples->batch[samples->batch_count]);
+            filled += next_part(samples, &batch[filled]);
             continue;
         }
         if (samples->row == samples->table.row_count)
-            return;
-        samples->whole.node =
-            cairn_chunks_node(&samples->chunks, samples->columns.stack[samples->row]);
-        if (make_sample(samples, samples->row++, &samples->whole))
+            break;
+        node = cairn_chunks_node(&samples->chunks, samples->columns.stack[samples->row]);
+        if (make_sample(samples, &rows, samples->row++, node, &samples->whole))
             samples->whole_left = samples->whole.ticks;
     }
+    return filled;
 }
 
-static int make_batch(struct cairn_samples *samples, const struct cairn_sample **ret_samples,
-                      size_t *ret_count)
+/* The next ones into `batch`, which has room for CAIRN_SAMPLES_BATCH; see cairn_samples_batch(). */
+static int make_batch(struct cairn_samples *samples, struct cairn_sample *batch, size_t *ret_count)
 {
     int code;
 
     for (;;) {
         while (samples->row < samples->table.row_count || samples->whole_left > 0) {
-            if (samples->windows)
-                fill_batch_within(samples);
-            else
-                fill_batch(samples);
-            if (samples->batch_count) {
-                *ret_samples = samples->batch;
-                *ret_count = samples->batch_count;
+            *ret_count =
+                samples->windows ? fill_batch_within(samples, batch) : fill_batch(samples, batch);
+            if (*ret_count)
                 return 0;
-            }
         }
         if (!samples->in_chunk) {
             CAIRN_TRY(cairn_chunks_next(&samples->chunks));
@@ -459,7 +507,7 @@ static bool is_long(const struct cairn_model *model)
 
     for (size_t i = 0; i < model->files.count; i++)
         chunks += model->files.items[i].chunk_count;
-    return chunks >= LONG_CHUNKS;
+    return chunks >= CAIRN_MODEL_LONG_CHUNKS;
 }
 
 int cairn_samples_batch(struct cairn_samples *samples, const struct cairn_sample **ret_samples,
@@ -468,8 +516,10 @@ int cairn_samples_batch(struct cairn_samples *samples, const struct cairn_sample
     if (!samples->begun && is_long(samples->model))
         samples->ahead = cairn_ahead_begin(samples, make_batch);
     samples->begun = true;
-    return samples->ahead ? cairn_ahead_batch(samples->ahead, ret_samples, ret_count)
-                          : make_batch(samples, ret_samples, ret_count);
+    if (samples->ahead)
+        return cairn_ahead_batch(samples->ahead, ret_samples, ret_count);
+    *ret_samples = samples->batch;
+    return make_batch(samples, samples->batch, ret_count);
 }
 
 int cairn_samples_next(struct cairn_samples *samples, struct cairn_sample *ret_sample)

@@ -50,6 +50,12 @@ struct cairn_sample {
     const uint64_t *times_ns; /* `ticks` of them; borrowed until the next call */
 };
 
+/* Takes the first `ticks` of a sample's ticks off it, 1 at least: times in proportion, so that
+ * parts add up to the whole to the nanosecond. Of what was its last tick nothing is left: 0 ticks.
+ */
+void cairn_sample_split(struct cairn_sample *sample, uint32_t ticks,
+                        struct cairn_sample *ret_front);
+
 /* Overlays lie over the states: bit 1 << n of `overlays` says that the n-th held, bit 8 << n that
  * it could not be told. */
 #define CAIRN_OVERLAY_COUNT 3

@@ -31,19 +31,47 @@ struct cairn_dot_options {
     double skew;                         /* of the colours' curve, > 0; 0: 1 */
     bool by_self;                        /* boxes are coloured by the function's own time */
     bool strip;                          /* names without what stands in brackets */
+    bool wrap;                           /* long names on several lines */
     const char *root, *leaf;             /* globs of names, "module:line:function"; NULL: none */
     long depth;                          /* calls from the root, or to the leaf; -1: any */
     const char *const *paths;            /* only functions of files that begin so, */
     size_t path_count;                   /* where there are any */
     enum cairn_dot_measure labels[CAIRN_DOT_LABELS_MAX];
-    size_t label_count; /* 0: the shares of total and self */
-    const char *list;   /* a glob of names: those alone, one a line, of what is left; NULL: none */
+    size_t label_count;      /* 0: the shares of total and self */
+    const char *time_format; /* what cairn_dot_is_time_format() says yes to; NULL: "%.7g" */
+    const char *list; /* a glob of names: those alone, one a line, of what is left; NULL: none */
 };
 
 /* 0, -CAIRN_ENOMEM, -CAIRN_ELIMIT, -CAIRN_ENOTFOUND with `err` filled (NULL allowed) where nothing
  * is called as root or leaf say, or what the outlet says. */
 int cairn_dot_write(const struct cairn_prof *prof, const struct cairn_dot_options *options,
                     struct cairn_outlet *out, struct cairn_err *err);
+
+/* What gprof2dot's --compare makes of two tables: the graph of the first one, with what differs in
+ * the second one. Functions are paired by the name in their box. */
+struct cairn_dot_compare {
+    double tolerance;   /* points of a percentage, > 0: what differs by less does not */
+    bool only_slower;   /* what has less of the whole in the second one is shown as if it had not */
+    bool only_faster;   /* what has more */
+    bool by_difference; /* boxes are coloured by how much they differ, by nothing else */
+};
+
+int cairn_dot_compare(const struct cairn_prof *before, const struct cairn_prof *after,
+                      const struct cairn_dot_options *options,
+                      const struct cairn_dot_compare *compare, struct cairn_outlet *out,
+                      struct cairn_err *err);
+
+/* Whether it is one that Python's % writes one number with, and no more: text, %%, and one of
+ * %[-+ #0][WIDTH][.PRECISION] and d, e, f, g, i or u, in capitals too where Python knows them. */
+bool cairn_dot_is_time_format(const char *format);
+
+/* For dot.c: so many seconds by such a format. */
+void cairn_dot_time(struct cairn_buf *out, const char *format, double seconds);
+
+/* For dot.c: `name` as Python's textwrap breaks it into lines of 32 characters where it is longer,
+ * at blanks and within words that a hyphen joins; then blanks are taken out as gprof2dot does. What
+ * the buffer's code became. */
+int cairn_dot_wrap(struct cairn_buf *out, struct cairn_span name);
 
 /* For dot.c: of a weight from 0 to 1. */
 void cairn_dot_colour(struct cairn_buf *out, const struct cairn_dot_theme *theme, double weight,

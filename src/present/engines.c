@@ -4,38 +4,104 @@
 
 #include "exactrows.h"
 
-static uint64_t counter(const struct cairn_model *model, const char *name)
+struct making {
+    const struct cairn_model *model;
+    struct cairn_engine *engines;
+    size_t count;
+    bool has_bytes; /* those of what counts are told */
+};
+
+static uint64_t counter(const struct making *making, const char *name)
 {
-    return cairn_model_counter(model, name);
+    return cairn_model_counter(making->model, name);
+}
+
+static void add(struct making *making, struct cairn_engine engine)
+{
+    making->engines[making->count++] = engine;
+}
+
+/* They lie in the same chunks. */
+static void add_counting(struct making *making, struct cairn_engine engine)
+{
+    engine.has_bytes = !making->has_bytes;
+    engine.bytes = making->has_bytes ? 0 : cairn_model_quality(making->model)->counting_bytes;
+    making->has_bytes = true;
+    add(making, engine);
+}
+
+static double each(double all_ns, uint64_t events)
+{
+    return events > 0 ? all_ns / (double)events : NAN;
+}
+
+static void add_calls(struct making *making, const struct cairn_exact_table *table)
+{
+    uint64_t events = counter(making, "events");
+    bool alone = counter(making, "lines_processes") == 0;
+
+    add_counting(
+        making,
+        (struct cairn_engine){
+            .name = "counting",
+            .slowdown = alone ? cairn_exact_counting_factor(table) : NAN,
+            .events = events,
+            .lost = counter(making, "events_lost"),
+            .event_ns = table->cost_known ? each(table->cost_ns - table->tracing_ns, events) : NAN,
+        });
+}
+
+static void add_tracing(struct making *making, const struct cairn_exact_table *table)
+{
+    uint64_t events = counter(making, "timeline_calls");
+    bool alone = counter(making, "lines_processes") == 0;
+
+    add(making,
+        (struct cairn_engine){
+            .name = "tracing",
+            .slowdown = alone ? cairn_exact_tracing_factor(table) : NAN,
+            .bytes = cairn_model_quality(making->model)->tracing_bytes,
+            .has_bytes = true,
+            .events = events,
+            .lost = counter(making, "timeline_lost") + counter(making, "timeline_gone"),
+            .event_ns =
+                table->cost_known ? each(table->tracing_ns, counter(making, "events")) : NAN,
+        });
 }
 
 int cairn_engines_make(const struct cairn_tally *tally,
                        struct cairn_engine ret_engines[CAIRN_ENGINES_MAX], size_t *ret_count)
 {
-    const struct cairn_model *model = tally->model;
-    const struct cairn_quality *quality = cairn_model_quality(model);
+    struct making making = {.model = tally->model, .engines = ret_engines};
+    const struct cairn_quality *quality = cairn_model_quality(making.model);
     struct cairn_exact_table table;
     int code;
 
     *ret_count = 0;
-    if (counter(model, "exact_processes") == 0 && counter(model, "lines_processes") == 0)
+    if (cairn_model_env(making.model, "import.format").size_bytes > 0)
         return 0;
     code = cairn_exact_table_make(tally, CAIRN_SORT_NAME, &table);
-    ret_engines[(*ret_count)++] = (struct cairn_engine){
-        "sampling", NAN, quality->bytes - quality->counting_bytes - quality->tracing_bytes,
-        quality->samples, quality->missed};
-    ret_engines[(*ret_count)++] = (struct cairn_engine){
-        "counting", cairn_exact_counting_factor(&table), quality->counting_bytes,
-        counter(model, "events") + counter(model, "lines_events") + counter(model, "instructions"),
-        counter(model, "events_lost") + counter(model, "lines_lost")};
-    if (counter(model, "timeline_processes") > 0)
-        ret_engines[(*ret_count)++] = (struct cairn_engine){
-            "tracing", cairn_exact_tracing_factor(&table), quality->tracing_bytes,
-            counter(model, "timeline_calls"),
-            counter(model, "timeline_lost") + counter(model, "timeline_gone")};
-    /* Lines cost as well, and nobody measured how much. */
-    for (size_t i = 1; i < *ret_count && counter(model, "lines_processes") > 0; i++)
-        ret_engines[i].slowdown = NAN;
+    add(&making,
+        (struct cairn_engine){"sampling", NAN,
+                              quality->bytes - quality->counting_bytes - quality->tracing_bytes,
+                              true, quality->samples, quality->missed, NAN});
+    if (counter(&making, "exact_processes") > 0)
+        add_calls(&making, &table);
+    /* What these cost was not measured. */
+    if (counter(&making, "lines_events") > 0)
+        add_counting(&making, (struct cairn_engine){.name = "lines",
+                                                    .slowdown = NAN,
+                                                    .events = counter(&making, "lines_events"),
+                                                    .lost = counter(&making, "lines_lost"),
+                                                    .event_ns = NAN});
+    if (counter(&making, "instructions") > 0)
+        add_counting(&making, (struct cairn_engine){.name = "opcodes",
+                                                    .slowdown = NAN,
+                                                    .events = counter(&making, "instructions"),
+                                                    .event_ns = NAN});
+    if (counter(&making, "timeline_processes") > 0)
+        add_tracing(&making, &table);
+    *ret_count = making.count;
     cairn_exact_table_release(&table);
     return code;
 }

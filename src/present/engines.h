@@ -1,5 +1,5 @@
-/* engines.h: what recorded, and what that took: sampling, counting, tracing, in the order in which
- * they slow a program down. */
+/* engines.h: what recorded, and what that took: sampling, counting of calls, of lines and of
+ * instructions, tracing, in the order in which they slow a program down. */
 #ifndef CAIRN_ENGINES_H
 #define CAIRN_ENGINES_H
 
@@ -8,13 +8,15 @@
 struct cairn_engine {
     const char *name;
     double slowdown; /* of what it counted, with those before it: times longer; NAN: not known */
-    uint64_t bytes;  /* in the files */
+    uint64_t bytes;  /* in the files; of all that counts together, with the first of it */
+    bool has_bytes;
     uint64_t events, lost;
+    double event_ns; /* what one takes the program; NAN: not known, or nothing */
 };
 
-#define CAIRN_ENGINES_MAX 3
+#define CAIRN_ENGINES_MAX 5
 
-/* Of a recording in which something was counted; else none. 0 or -CAIRN_ENOMEM. */
+/* None where a file of another tool was read. 0 or -CAIRN_ENOMEM. */
 int cairn_engines_make(const struct cairn_tally *tally,
                        struct cairn_engine ret_engines[CAIRN_ENGINES_MAX], size_t *ret_count);
 

@@ -76,7 +76,8 @@ static void put_exact(struct cairn_buf *out, const struct cairn_model *model,
     } else {
         cairn_buf_add_str(out, ",,");
     }
-    cairn_buf_add_str(out, "\r\n");
+    cairn_buf_printf(out, ",%d,%d\r\n", cairn_exact_is_whole(table, line),
+                     cairn_exact_is_whole(table, line) && !cairn_exact_misses(table));
 }
 
 static int export_exact(const struct cairn_tally *tally, struct cairn_outlet *out)
@@ -86,7 +87,8 @@ static int export_exact(const struct cairn_tally *tally, struct cairn_outlet *ou
 
     if (code == 0)
         cairn_buf_add_str(&out->buf, COLUMNS ",calls,primitive_calls,resumes,suspended_s,"
-                                             "self_corrected_s,total_corrected_s,confidence\r\n");
+                                             "self_corrected_s,total_corrected_s,confidence,exact,"
+                                             "self_exact\r\n");
     for (size_t i = 0; code == 0 && i < table.lines.count; i++) {
         put_exact(&out->buf, tally->model, &table, &table.lines.items[i]);
         code = cairn_outlet_drain(out);

@@ -1,5 +1,7 @@
 #include "html.h"
 
+#include <inttypes.h>
+
 #include "base64_out.h"
 #include "escape.h"
 #include "gzip_out.h"
@@ -82,12 +84,12 @@ static void put_title(const struct cairn_model *model, const struct cairn_html_o
     cairn_buf_release(&title);
 }
 
-void cairn_html_policy(struct cairn_buf *out)
+void cairn_html_policy(bool asks, struct cairn_buf *out)
 {
     cairn_buf_printf(out,
                      "default-src 'none'; script-src 'sha256-%s'; style-src 'sha256-%s'; "
-                     "base-uri 'none'; form-action 'none'",
-                     page_js_sha256, page_css_sha256);
+                     "base-uri 'none'; form-action 'none'%s",
+                     page_js_sha256, page_css_sha256, asks ? "; connect-src 'self'" : "");
 }
 
 int cairn_html(const struct cairn_model *model, const struct cairn_html_options *options,
@@ -98,19 +100,28 @@ int cairn_html(const struct cairn_model *model, const struct cairn_html_options 
 
     cairn_buf_add_str(buf, "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
                            "<meta http-equiv=\"Content-Security-Policy\" content=\"");
-    cairn_html_policy(buf);
+    cairn_html_policy(options->follows || options->columns, buf);
     cairn_buf_add_str(buf, "\">\n");
     cairn_buf_add_str(buf, "<meta name=\"viewport\" content=\"width=device-width\">\n"
                            "<meta name=\"color-scheme\" content=\"light dark\">\n"
                            "<meta name=\"referrer\" content=\"no-referrer\">\n");
     put_title(model, options, buf);
-    cairn_buf_printf(buf, "<style>%s</style>\n</head>\n<body>\n<div id=\"page\"></div>\n",
-                     page_css);
+    cairn_buf_printf(buf, "<style>%s</style>\n</head>\n<body>\n<div id=\"page\"", page_css);
+    if (options->follows || options->columns)
+        cairn_buf_printf(buf, " data-version=\"%" PRIu64 "\"%s%s", options->version,
+                         options->follows ? " data-follows" : "",
+                         options->columns ? " data-columns" : "");
+    cairn_buf_add_str(buf, "></div>\n");
     cairn_buf_add_str(buf, "<noscript>This page is drawn by its own script, which is switched off. "
                            "<code>cairn report</code> shows the same as text.</noscript>\n");
     code = put_data("data", model, options, out, err);
-    if (code == 0 && options->before)
-        code = put_data("before", options->before, options, out, err);
+    if (code == 0 && options->before) {
+        struct cairn_html_options whole = *options;
+
+        whole.columns = NULL;
+        whole.parts = NULL;
+        code = put_data("before", options->before, &whole, out, err);
+    }
     cairn_buf_printf(buf, "<script>%s</script>\n</body>\n</html>\n", page_js);
     return code < 0 ? code : cairn_outlet_drain(out);
 }

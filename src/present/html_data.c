@@ -6,19 +6,27 @@
 #include "alloc.h"
 #include "escape.h"
 #include "facts.h"
+#include "html_cells.h"
+#include "html_columns.h"
+#include "html_counts.h"
+#include "html_inside.h"
+#include "html_parts.h"
+#include "html_slices.h"
 #include "html_source.h"
+#include "html_tracks.h"
 #include "html_tree.h"
 #include "intern.h"
 #include "json_out.h"
 #include "report_text.h"
 #include "table.h"
+#include "tallies.h"
 
 #define STRINGS_MAX_BYTES ((size_t)4 << 30)
 #define TEXT_MAX_BYTES ((size_t)1 << 20)
 #define DRAIN_ITEMS 4096
 
-/* More, and threads are added up within their process: a page has to be opened as well. */
-#define CELLS_MAX 400000
+/* More cells, and threads are added up within their process: a page has to be opened as well. */
+#define CELLS_MAX CAIRN_HTML_CELLS_MAX
 
 /* What the page calls what the model has. */
 struct page_ids {
@@ -31,14 +39,22 @@ struct writer {
     const struct cairn_html_options *options;
     struct cairn_html_sink *sink;
     struct cairn_json json;
+    struct cairn_html_columns columns;
     struct cairn_intern strings; /* as the page shows them, redacted */
     struct cairn_buf text;
+    bool gil_known;
 };
 
 static void begin_array(struct writer *w, const char *key)
 {
     cairn_json_key(&w->json, cairn_span_of(key));
     cairn_json_array(&w->json);
+}
+
+static void begin_column(struct writer *w, const char *key)
+{
+    cairn_json_key(&w->json, cairn_span_of(key));
+    cairn_html_columns_begin(&w->columns);
 }
 
 static void begin_object(struct writer *w, const char *key)
@@ -99,6 +115,7 @@ static int put_recording(struct writer *w, const struct cairn_tally *tally, stru
         cairn_json_put_null(&w->json, "command");
     else
         cairn_json_put_text(&w->json, "command", facts.command);
+    cairn_json_put_bool(&w->json, "inferred", facts.inferred);
     cairn_json_put_u64(&w->json, "wall_ns", facts.wall_ns);
     put_known(w, "user_ns", facts.user_ns);
     put_known(w, "sys_ns", facts.sys_ns);
@@ -163,56 +180,6 @@ static void put_quality(struct writer *w)
     cairn_json_close(&w->json);
 }
 
-/* Only those that have samples. */
-static int put_tracks(struct writer *w, const struct cairn_tally *tally, const struct page_ids *ids)
-{
-    uint32_t *thread_of = ids->thread_of, *process_of = ids->process_of;
-    const struct cairn_thread *threads;
-    const struct cairn_process *processes;
-    size_t thread_count = cairn_model_threads(w->model, &threads);
-    size_t process_count = cairn_model_processes(w->model, &processes);
-    uint32_t count = 0;
-    struct cairn_buf label;
-
-    for (size_t i = 0; i < tally->cell_count; i++) {
-        thread_of[tally->cells[i].thread] = 1;
-        process_of[threads[tally->cells[i].thread].process] = 1;
-    }
-    cairn_buf_init(&label, TEXT_MAX_BYTES);
-    begin_array(w, "processes");
-    for (size_t i = 0; i < process_count; i++) {
-        if (!process_of[i])
-            continue;
-        process_of[i] = count++;
-        cairn_buf_clear(&label);
-        cairn_roles_label(&tally->roles, (uint32_t)i, &label);
-        if (label.code == -CAIRN_ENOMEM)
-            w->sink->out->buf.code = label.code;
-        cairn_json_object(&w->json);
-        cairn_json_put_u64(&w->json, "pid", processes[i].pid);
-        cairn_json_put_text(&w->json, "role", shown(w, cairn_buf_span(&label)));
-        cairn_json_close(&w->json);
-        CAIRN_TRY(after_item(w, i));
-    }
-    cairn_json_close(&w->json);
-    cairn_buf_release(&label);
-    begin_array(w, "threads");
-    count = 0;
-    for (size_t i = 0; i < thread_count; i++) {
-        if (!thread_of[i])
-            continue;
-        thread_of[i] = count++;
-        cairn_json_object(&w->json);
-        cairn_json_put_u64(&w->json, "process", process_of[threads[i].process]);
-        cairn_json_put_u64(&w->json, "tid", threads[i].tid);
-        cairn_json_put_text(&w->json, "name", shown(w, threads[i].name));
-        cairn_json_close(&w->json);
-        CAIRN_TRY(after_item(w, i));
-    }
-    cairn_json_close(&w->json);
-    return 0;
-}
-
 static int put_functions(struct writer *w, const struct cairn_html_tree *tree)
 {
     const struct cairn_function *functions;
@@ -241,92 +208,144 @@ static int put_functions(struct writer *w, const struct cairn_html_tree *tree)
 static int put_tree(struct writer *w, const struct cairn_html_tree *tree)
 {
     CAIRN_TRY(put_functions(w, tree));
-    begin_array(w, "frames"); /* function, line, one after the other */
+    begin_column(w, "frames"); /* function, line, one after the other */
     for (size_t i = 0; i < tree->frames.count; i++) {
-        cairn_json_u64(&w->json, tree->frames.items[i].function);
-        cairn_json_u64(&w->json, tree->frames.items[i].line);
+        CAIRN_TRY(cairn_html_columns_put(&w->columns, tree->frames.items[i].function));
+        CAIRN_TRY(cairn_html_columns_put(&w->columns, tree->frames.items[i].line));
         CAIRN_TRY(after_item(w, i));
     }
-    cairn_json_close(&w->json);
-    begin_array(w, "nodes"); /* parent, frame */
+    CAIRN_TRY(cairn_html_columns_end(&w->columns));
+    begin_column(w, "nodes"); /* parent, frame */
     for (size_t i = 0; i < tree->nodes.count; i++) {
-        cairn_json_u64(&w->json, tree->nodes.items[i].parent);
-        cairn_json_u64(&w->json, tree->nodes.items[i].frame);
+        CAIRN_TRY(cairn_html_columns_put(&w->columns, tree->nodes.items[i].parent));
+        CAIRN_TRY(cairn_html_columns_put(&w->columns, tree->nodes.items[i].frame));
         CAIRN_TRY(after_item(w, i));
     }
-    cairn_json_close(&w->json);
-    return 0;
+    return cairn_html_columns_end(&w->columns);
 }
 
-enum column { COLUMN_THREAD, COLUMN_NODE, COLUMN_PHASE, COLUMN_TIME, COLUMN_IDLE, COLUMN_COUNT };
-
-/* A cell in one column; nodes as what lies between them and those before: cells are in the order
- * of nodes, so this is small. */
-static void put_cell(struct writer *w, const struct cairn_cell *cell, enum column column,
-                     const struct page_ids *ids, uint32_t *node)
+/* What was done in regions of each name: the same cells, of that time alone. */
+static int put_inside(struct writer *w, const struct cairn_tally *sliced,
+                      const struct cairn_html_cells *cells, struct cairn_err *err)
 {
-    uint32_t here = ids->tree.node_of[cell->node];
+    struct cairn_html_inside inside;
+    struct cairn_tally tally, gil;
+    int code;
 
-    switch (column) {
-    case COLUMN_THREAD:
-        cairn_json_u64(&w->json, ids->thread_of[cell->thread]);
-        break;
-    case COLUMN_NODE:
-        cairn_json_number(&w->json, (double)here - *node);
-        *node = here;
-        break;
-    case COLUMN_PHASE:
-        cairn_json_u64(&w->json, cell->phase);
-        break;
-    case COLUMN_TIME:
-        cairn_json_u64(&w->json, cell->weight.value_ns);
-        break;
-    default:
-        cairn_json_u64(&w->json, cell->idle.value_ns);
-    }
-}
-
-/* Columns, since those of one kind compress well: thread, node, phase, time, and of it waiting for
- * work. */
-static int put_cells(struct writer *w, const struct cairn_tally *tally, const struct page_ids *ids)
-{
-    begin_array(w, "cells");
-    for (int column = 0; column < COLUMN_COUNT; column++) {
-        uint32_t node = 0;
-
+    if (cairn_model_counter(w->model, "regions_processes") == 0 || w->options->filter.region)
+        return 0;
+    CAIRN_TRY(cairn_html_inside_make(sliced, &inside));
+    begin_array(w, "inside"); /* each a name and its cells */
+    while ((code = cairn_html_inside_next(&inside, w->gil_known, &tally, &gil, err)) > 0) {
         cairn_json_array(&w->json);
-        for (size_t i = 0; i < tally->cell_count && tally->known; i++) {
-            const struct cairn_cell *cell = &tally->cells[i];
-
-            if (cell->weight.value_ns > 0)
-                put_cell(w, cell, (enum column)column, ids, &node);
-            CAIRN_TRY(after_item(w, i));
-        }
+        code = put_string(w, shown(w, cairn_html_inside_name(&inside)));
+        if (code == 0)
+            code = cairn_html_cells_put(cells, &tally, &gil);
         cairn_json_close(&w->json);
+        cairn_tally_release(&gil);
+        cairn_tally_release(&tally);
+        if (code < 0)
+            break;
     }
     cairn_json_close(&w->json);
-    return 0;
+    cairn_html_inside_release(&inside);
+    return code;
 }
 
-/* Lines of text without the label and the blanks in front of them. */
-static void put_lines(struct writer *w, const char *key, const struct cairn_buf *text,
-                      const char *label)
+static int put_times(struct writer *w, const struct cairn_tally *wall, const struct page_ids *ids,
+                     struct cairn_err *err)
 {
-    size_t label_bytes = strlen(label);
-    const uint8_t *at = text->data, *end = text->size_bytes ? at + text->size_bytes : at;
+    const struct cairn_html_parts *parts;
+    struct cairn_tally sliced, gil = {0};
+    struct cairn_filter filter;
+    uint64_t first_ns, last_ns;
+    const struct cairn_html_cells cells = {&ids->tree, ids->thread_of, &w->columns, w->sink};
+    struct cairn_facts facts;
+    int code = cairn_facts_make(wall, &facts);
+
+    if (code < 0)
+        return cairn_err_set(err, code, 0, "html", "cannot gather the facts of the recording");
+    CAIRN_TRY(cairn_html_slices_make(wall, w->options, facts.timeless, w->gil_known, &sliced, err));
+    parts = w->options->parts ? *w->options->parts : NULL;
+    filter = sliced.filter;
+    filter.metric = CAIRN_METRIC_GIL;
+    code = w->gil_known ? cairn_tally_make(w->model, &filter, &gil, err) : 0;
+    if (code == 0) {
+        cairn_model_span(w->model, &first_ns, &last_ns);
+        begin_object(w, "slices");
+        cairn_json_put_u64(&w->json, "count", parts ? CAIRN_HTML_PARTS : filter.slices);
+        cairn_json_put_u64(&w->json, "first_ns", sliced.first_ns - first_ns);
+        cairn_json_put_u64(&w->json, "width_ns",
+                           parts ? cairn_html_parts_width_ns(parts) : sliced.slice_ns);
+        cairn_json_close(&w->json);
+        if (parts)
+            cairn_html_parts_say(parts, ids->thread_of, &w->json);
+        cairn_json_key(&w->json, cairn_span_of("cells"));
+        code = cairn_html_cells_put(&cells, &sliced, &gil);
+        cairn_tally_release(&gil);
+        if (code == 0)
+            code = put_inside(w, &sliced, &cells, err);
+    }
+    cairn_tally_release(&sliced);
+    return code;
+}
+
+static struct cairn_span next_line(struct cairn_span *text)
+{
+    const uint8_t *newline = memchr(text->data, '\n', text->size_bytes);
+    size_t size_bytes = newline ? (size_t)(newline - text->data) : text->size_bytes;
+    struct cairn_span line = {text->data, size_bytes};
+
+    size_bytes += newline != NULL;
+    text->data += size_bytes;
+    text->size_bytes -= size_bytes;
+    return line;
+}
+
+static void put_line(struct writer *w, struct cairn_span line)
+{
+    while (line.size_bytes > 0 && line.data[0] == ' ') {
+        line.data++;
+        line.size_bytes--;
+    }
+    cairn_json_text(&w->json, shown(w, line));
+}
+
+/* Lines of text without the blanks in front of them. */
+static void put_lines(struct writer *w, const char *key, const struct cairn_buf *text)
+{
+    struct cairn_span left = cairn_buf_span(text);
 
     begin_array(w, key);
-    while (at < end) {
-        const uint8_t *newline = memchr(at, '\n', (size_t)(end - at));
-        const uint8_t *stop = newline ? newline : end;
+    while (left.size_bytes > 0)
+        put_line(w, next_line(&left));
+    cairn_json_close(&w->json);
+}
 
-        if ((size_t)(stop - at) > label_bytes && memcmp(at, label, label_bytes) == 0)
-            at += label_bytes;
-        while (at < stop && *at == ' ')
-            at++;
-        cairn_json_text(&w->json, shown(w, (struct cairn_span){at, (size_t)(stop - at)}));
-        at = stop + (newline != NULL);
+/* Blocks of lines, each an array: its label, its lines. A label begins a line, else are blanks. */
+static void put_blocks(struct writer *w, const char *key, const struct cairn_buf *text)
+{
+    struct cairn_span left = cairn_buf_span(text), line;
+    bool begun = false;
+
+    begin_array(w, key);
+    while (left.size_bytes > 0) {
+        line = next_line(&left);
+        if (!begun || (line.size_bytes > 0 && line.data[0] != ' ')) {
+            const uint8_t *blank = memchr(line.data, ' ', line.size_bytes);
+            size_t label = blank ? (size_t)(blank - line.data) : line.size_bytes;
+
+            if (begun)
+                cairn_json_close(&w->json);
+            cairn_json_array(&w->json);
+            cairn_json_text(&w->json, (struct cairn_span){line.data, label});
+            line = (struct cairn_span){line.data + label, line.size_bytes - label};
+            begun = true;
+        }
+        put_line(w, line);
     }
+    if (begun)
+        cairn_json_close(&w->json);
     cairn_json_close(&w->json);
 }
 
@@ -336,16 +355,15 @@ static int put_words(struct writer *w, const struct cairn_tally *tally, struct c
     int code = cairn_report_words_make(tally, &words, err);
 
     if (code == 0) {
-        put_lines(w, "head", &words.head, "");
-        put_lines(w, "trust", &words.quality, "quality");
-        put_lines(w, "no_table", &words.no_table, "");
+        put_lines(w, "head", &words.head);
+        put_blocks(w, "trust", &words.quality);
+        put_lines(w, "no_table", &words.no_table);
     }
     cairn_report_words_release(&words);
     return code;
 }
 
-static int put_metric(struct writer *w, const struct cairn_tally *tally, const struct page_ids *ids,
-                      struct cairn_err *err)
+static int put_metric(struct writer *w, const struct cairn_tally *tally, struct cairn_err *err)
 {
     cairn_json_object(&w->json);
     cairn_json_put_str(&w->json, "name", cairn_metric_name(tally->filter.metric));
@@ -358,34 +376,49 @@ static int put_metric(struct writer *w, const struct cairn_tally *tally, const s
     cairn_json_put_u64(&w->json, "total_ns", tally->total.value_ns);
     cairn_json_put_u64(&w->json, "idle_ns", tally->idle.value_ns);
     cairn_json_put_number(&w->json, "draws", tally->counted ? tally->draws[0][0] : 0);
-    begin_array(w, "states"); /* as enum cairn_state */
-    for (int state = 0; state < CAIRN_STATE_COUNT; state++)
-        cairn_json_u64(&w->json, tally->state_ns[state]);
-    cairn_json_close(&w->json);
-    CAIRN_TRY(put_cells(w, tally, ids));
     cairn_json_close(&w->json);
     return 0;
 }
 
-/* One metric after the other, so that the sums of wall and of one more at most are in memory. */
-static int put_metrics(struct writer *w, const struct cairn_tally *wall, const struct page_ids *ids,
+/* One metric after the other, so that the cells of wall and of one more at most are in memory. */
+static int put_metrics(struct writer *w, struct cairn_tallies *tallies,
+                       const struct cairn_tally *wall, const struct cairn_tally *calls,
                        struct cairn_err *err)
 {
     begin_array(w, "metrics");
-    CAIRN_TRY(put_metric(w, wall, ids, err));
+    CAIRN_TRY(put_metric(w, wall, err));
     for (int metric = CAIRN_METRIC_WALL + 1; metric < CAIRN_METRIC_SAMPLED; metric++) {
-        struct cairn_filter filter = wall->filter;
         struct cairn_tally tally;
         int code;
 
-        filter.metric = (enum cairn_metric)metric;
-        CAIRN_TRY(cairn_tally_make(w->model, &filter, &tally, err));
-        code = put_metric(w, &tally, ids, err);
+        CAIRN_TRY(cairn_tallies_take(tallies, (enum cairn_metric)metric, &tally, err));
+        if (metric == CAIRN_METRIC_GIL)
+            w->gil_known = tally.known;
+        code = put_metric(w, &tally, err);
         cairn_tally_release(&tally);
         CAIRN_TRY(code);
     }
+    if (calls)
+        CAIRN_TRY(put_metric(w, calls, err));
     cairn_json_close(&w->json);
     return 0;
+}
+
+static int put_counts(struct writer *w, const struct cairn_tally *wall,
+                      const struct cairn_tally *calls, const struct page_ids *ids)
+{
+    struct cairn_html_counts counts = {
+        .wall = wall,
+        .calls = calls,
+        .tree = &ids->tree,
+        .thread_of = ids->thread_of,
+        .process_of = ids->process_of,
+        .options = w->options,
+        .json = &w->json,
+        .sink = w->sink,
+    };
+
+    return cairn_html_counts_put(&counts);
 }
 
 static int put_strings(struct writer *w)
@@ -399,44 +432,64 @@ static int put_strings(struct writer *w)
     return 0;
 }
 
-static int put_all(struct writer *w, const struct cairn_tally *wall, struct page_ids *ids,
-                   struct cairn_err *err)
+/* Where calls were counted they are what is shown first, as a report shows them first. */
+static enum cairn_metric first_metric(const struct writer *w, const struct cairn_tally *calls)
 {
-    CAIRN_TRY(cairn_html_tree_make(wall, &ids->tree));
+    enum cairn_metric metric = w->options->filter.metric;
+
+    return metric == CAIRN_METRIC_WALL && calls && calls->known ? CAIRN_METRIC_COUNTED : metric;
+}
+
+static int put_all(struct writer *w, struct cairn_tallies **tallies, const struct cairn_tally *wall,
+                   const struct cairn_tally *calls, struct page_ids *ids, struct cairn_err *err)
+{
+    CAIRN_TRY(cairn_html_tree_make(wall, calls, &ids->tree));
     cairn_json_object(&w->json);
     cairn_json_put_u64(&w->json, "schema", CAIRN_HTML_SCHEMA);
     cairn_json_put_str(&w->json, "version", CAIRN_VERSION);
     cairn_json_put_bool(&w->json, "redacted", w->options->redact.on);
     cairn_json_put_bool(&w->json, "threads_joined", wall->filter.threads_joined);
-    cairn_json_put_str(&w->json, "metric", cairn_metric_name(w->options->filter.metric));
+    cairn_json_put_str(&w->json, "metric", cairn_metric_name(first_metric(w, calls)));
     put_chosen(w);
     CAIRN_TRY(put_recording(w, wall, err));
     put_quality(w);
-    CAIRN_TRY(put_tracks(w, wall, ids));
+    CAIRN_TRY(cairn_html_tracks_put(wall, calls, w->options, ids->thread_of, ids->process_of,
+                                    &w->json, w->sink));
     CAIRN_TRY(put_tree(w, &ids->tree));
     if (w->options->source)
         CAIRN_TRY(cairn_html_source(w->model, &ids->tree, &w->json, w->sink));
     else
         cairn_json_put_null(&w->json, "source");
-    CAIRN_TRY(put_metrics(w, wall, ids, err));
+    CAIRN_TRY(put_metrics(w, *tallies, wall, calls, err));
+    cairn_tallies_free(*tallies);
+    *tallies = NULL;
+    CAIRN_TRY(put_times(w, wall, ids, err));
+    CAIRN_TRY(put_counts(w, wall, calls, ids));
     CAIRN_TRY(put_strings(w));
     cairn_json_close(&w->json);
     CAIRN_TRY(cairn_json_end(&w->json));
     return w->sink->drain(w->sink);
 }
 
-/* The sums of wall time, of each thread where there is room for that. */
-static int make_wall(struct writer *w, struct cairn_tally *ret_tally, struct cairn_err *err)
+/* The sums of all metrics, of each thread where there is room for that. */
+static int make_sums(struct writer *w, struct cairn_tallies **ret_tallies,
+                     struct cairn_tally *ret_wall, struct cairn_err *err)
 {
     struct cairn_filter filter = w->options->filter;
+    const struct cairn_call_sum *calls;
+    int code;
 
     filter.metric = CAIRN_METRIC_WALL;
-    CAIRN_TRY(cairn_tally_make(w->model, &filter, ret_tally, err));
-    if (ret_tally->cell_count <= CELLS_MAX)
-        return 0;
-    cairn_tally_release(ret_tally);
+    code = cairn_tallies_make(w->model, &filter, CELLS_MAX, ret_tallies, ret_wall, err);
+    if (code == 0 && cairn_model_calls(w->model, &calls) > CELLS_MAX) {
+        cairn_tallies_free(*ret_tallies);
+        cairn_tally_release(ret_wall);
+        code = -CAIRN_ELIMIT;
+    }
+    if (code != -CAIRN_ELIMIT)
+        return code;
     filter.threads_joined = true;
-    return cairn_tally_make(w->model, &filter, ret_tally, err);
+    return cairn_tallies_make(w->model, &filter, SIZE_MAX, ret_tallies, ret_wall, err);
 }
 
 static int write_data(struct writer *w, struct cairn_err *err)
@@ -444,19 +497,28 @@ static int write_data(struct writer *w, struct cairn_err *err)
     const struct cairn_thread *threads;
     const struct cairn_process *processes;
     struct page_ids ids = {0};
-    struct cairn_tally wall;
-    int code = -CAIRN_ENOMEM;
+    struct cairn_tallies *tallies;
+    struct cairn_tally wall, calls = {0};
+    bool counted;
+    int code;
 
-    CAIRN_TRY(make_wall(w, &wall, err));
+    CAIRN_TRY(make_sums(w, &tallies, &wall, err));
+    counted = cairn_model_counter(w->model, "exact_processes") > 0 ||
+              w->options->filter.metric == CAIRN_METRIC_COUNTED;
+    code = counted ? cairn_html_counts_tally(&wall, &calls, err) : 0;
     ids.thread_of =
         cairn_calloc(cairn_model_threads(w->model, &threads) + 1, sizeof(*ids.thread_of));
     ids.process_of =
         cairn_calloc(cairn_model_processes(w->model, &processes) + 1, sizeof(*ids.process_of));
-    if (ids.thread_of && ids.process_of)
-        code = put_all(w, &wall, &ids, err);
+    if (code == 0)
+        code = ids.thread_of && ids.process_of
+                   ? put_all(w, &tallies, &wall, counted ? &calls : NULL, &ids, err)
+                   : -CAIRN_ENOMEM;
     free(ids.thread_of);
     free(ids.process_of);
     cairn_html_tree_release(&ids.tree);
+    cairn_tally_release(&calls);
+    cairn_tallies_free(tallies);
     cairn_tally_release(&wall);
     return code;
 }
@@ -468,9 +530,11 @@ int cairn_html_data(const struct cairn_model *model, const struct cairn_html_opt
     int code = cairn_intern_init(&w.strings, STRINGS_MAX_BYTES);
 
     cairn_json_init(&w.json, &sink->out->buf, 0);
+    cairn_html_columns_init(&w.columns, &w.json, options->columns);
     cairn_buf_init(&w.text, TEXT_MAX_BYTES);
     if (code == 0)
         code = write_data(&w, err);
+    cairn_html_columns_release(&w.columns);
     cairn_intern_release(&w.strings);
     cairn_buf_release(&w.text);
     return code;

@@ -5,7 +5,7 @@
 
 #include "html.h"
 
-#define CAIRN_HTML_SCHEMA 1
+#define CAIRN_HTML_SCHEMA 2
 
 /* Where the JSON goes: what gathers in `out` is handed on piece by piece. */
 struct cairn_html_sink {

@@ -5,15 +5,15 @@
 
 #include "alloc.h"
 #include "map.h"
+#include "pairs.h"
 
 #define ITEMS_MAX ((size_t)1 << 30)
-#define NONE UINT32_MAX
+#define NONE CAIRN_HTML_NONE
 
 struct builder {
     struct cairn_html_tree *tree;
     const struct cairn_node *nodes;
     const struct cairn_frame *frames;
-    uint32_t *function_of;          /* of each function of the model; NONE: on no stack yet */
     uint32_t *frame_of;             /* of each frame */
     struct cairn_map lines, stacks; /* {function, line} to frame, {parent, frame} to node */
 };
@@ -22,34 +22,67 @@ static int add_function(struct builder *b, uint32_t function, uint32_t *ret_func
 {
     struct cairn_html_tree *tree = b->tree;
 
-    if (b->function_of[function] == NONE) {
+    if (tree->function_of[function] == NONE) {
         CAIRN_TRY(cairn_vec_reserve(&tree->functions, tree->functions.count + 1, ITEMS_MAX));
-        b->function_of[function] = (uint32_t)tree->functions.count;
+        tree->function_of[function] = (uint32_t)tree->functions.count;
         tree->functions.items[tree->functions.count++] = function;
     }
-    *ret_function = b->function_of[function];
+    *ret_function = tree->function_of[function];
     return 0;
 }
 
 /* Frames of one function and one line are one. */
-static int add_frame(struct builder *b, uint32_t index, uint32_t *ret_frame)
+static int add_line(struct builder *b, uint32_t of_model, uint32_t line, uint32_t *ret_frame)
 {
-    const struct cairn_frame *frame = &b->frames[index];
     struct cairn_html_tree *tree = b->tree;
     uint64_t found = tree->frames.count;
     uint32_t function;
 
-    if (b->frame_of[index] == NONE) {
-        CAIRN_TRY(add_function(b, frame->function, &function));
-        if (!cairn_map_get(&b->lines, function, frame->line, &found)) {
-            CAIRN_TRY(cairn_vec_reserve(&tree->frames, tree->frames.count + 1, ITEMS_MAX));
-            CAIRN_TRY(cairn_map_put(&b->lines, function, frame->line, found));
-            tree->frames.items[tree->frames.count++] =
-                (struct cairn_html_frame){function, frame->line};
-        }
-        b->frame_of[index] = (uint32_t)found;
+    CAIRN_TRY(add_function(b, of_model, &function));
+    if (!cairn_map_get(&b->lines, function, line, &found)) {
+        CAIRN_TRY(cairn_vec_reserve(&tree->frames, tree->frames.count + 1, ITEMS_MAX));
+        CAIRN_TRY(cairn_map_put(&b->lines, function, line, found));
+        tree->frames.items[tree->frames.count++] = (struct cairn_html_frame){function, line};
     }
+    *ret_frame = (uint32_t)found;
+    return 0;
+}
+
+static int add_frame(struct builder *b, uint32_t index, uint32_t *ret_frame)
+{
+    const struct cairn_frame *frame = &b->frames[index];
+
+    if (b->frame_of[index] == NONE)
+        CAIRN_TRY(add_line(b, frame->function, frame->line, &b->frame_of[index]));
     *ret_frame = b->frame_of[index];
+    return 0;
+}
+
+/* Functions whose calls, lines or instructions were counted need not have been met by anything
+ * else. */
+static int add_counted(struct builder *b, const struct cairn_tally *tally)
+{
+    const struct cairn_counted_opcode *opcodes;
+    const struct cairn_call_pair *pairs;
+    const struct cairn_counted_line *lines;
+    size_t line_count = cairn_model_counted_lines(tally->model, &lines);
+    size_t pair_count = cairn_model_pairs(tally->model, &pairs);
+    size_t opcode_count = cairn_model_counted_opcodes(tally->model, &opcodes);
+    uint32_t frame, function;
+
+    for (size_t i = 0; i < pair_count; i++) {
+        if (!tally->kept[pairs[i].thread])
+            continue;
+        CAIRN_TRY(add_function(b, pairs[i].function, &function));
+        if (pairs[i].caller != UINT32_MAX)
+            CAIRN_TRY(add_function(b, pairs[i].caller, &function));
+    }
+    for (size_t i = 0; i < line_count; i++)
+        if (tally->kept[lines[i].thread])
+            CAIRN_TRY(add_line(b, lines[i].function, lines[i].line, &frame));
+    for (size_t i = 0; i < opcode_count; i++)
+        if (tally->kept[opcodes[i].thread])
+            CAIRN_TRY(add_line(b, opcodes[i].function, opcodes[i].line, &frame));
     return 0;
 }
 
@@ -69,45 +102,51 @@ static int add_node(struct builder *b, uint32_t node)
     return 0;
 }
 
-/* Marks the stacks that samples stand on, and those that led there. */
-static bool *make_used(const struct cairn_tally *tally, const struct cairn_node *nodes,
-                       size_t node_count)
+/* Marks the stacks that samples and calls stand on, and those that led there. */
+static bool *make_used(const struct cairn_tally *tally, const struct cairn_tally *calls,
+                       const struct cairn_node *nodes, size_t node_count)
 {
     bool *used = cairn_calloc(node_count, sizeof(*used));
 
     for (size_t i = 0; used && i < tally->cell_count; i++)
         used[tally->cells[i].node] = true;
+    for (size_t i = 0; used && calls && i < calls->cell_count; i++)
+        used[calls->cells[i].node] = true;
     for (size_t i = node_count; used && i-- > 1;)
         if (used[i])
             used[nodes[i].parent] = true;
     return used;
 }
 
-static int build(struct builder *b, const struct cairn_tally *tally)
+static int build(struct builder *b, const struct cairn_tally *tally,
+                 const struct cairn_tally *calls)
 {
     const struct cairn_function *functions;
     size_t function_count = cairn_model_functions(tally->model, &functions);
     size_t frame_count = cairn_model_frames(tally->model, &b->frames);
     size_t node_count = cairn_model_nodes(tally->model, &b->nodes);
-    bool *used = make_used(tally, b->nodes, node_count);
+    bool *used = make_used(tally, calls, b->nodes, node_count);
     int code = -CAIRN_ENOMEM;
 
     b->tree->node_of = cairn_calloc(node_count, sizeof(*b->tree->node_of));
-    b->function_of = cairn_malloc((function_count + 1) * sizeof(*b->function_of));
+    b->tree->function_of = cairn_malloc((function_count + 1) * sizeof(*b->tree->function_of));
     b->frame_of = cairn_malloc((frame_count + 1) * sizeof(*b->frame_of));
-    if (used && b->tree->node_of && b->function_of && b->frame_of) {
-        memset(b->function_of, 0xff, function_count * sizeof(*b->function_of));
+    if (used && b->tree->node_of && b->tree->function_of && b->frame_of) {
+        memset(b->tree->function_of, 0xff, function_count * sizeof(*b->tree->function_of));
         memset(b->frame_of, 0xff, frame_count * sizeof(*b->frame_of));
         code = cairn_vec_reserve(&b->tree->nodes, 1, ITEMS_MAX);
         b->tree->nodes.count = code == 0; /* the empty stack */
         for (size_t i = 1; i < node_count && code == 0; i++)
             code = used[i] ? add_node(b, (uint32_t)i) : 0;
+        if (code == 0)
+            code = add_counted(b, tally);
     }
     free(used);
     return code;
 }
 
-int cairn_html_tree_make(const struct cairn_tally *tally, struct cairn_html_tree *ret_tree)
+int cairn_html_tree_make(const struct cairn_tally *tally, const struct cairn_tally *calls,
+                         struct cairn_html_tree *ret_tree)
 {
     struct builder b = {.tree = ret_tree};
     int code;
@@ -115,10 +154,9 @@ int cairn_html_tree_make(const struct cairn_tally *tally, struct cairn_html_tree
     *ret_tree = (struct cairn_html_tree){0};
     cairn_map_init(&b.lines, ITEMS_MAX);
     cairn_map_init(&b.stacks, ITEMS_MAX);
-    code = build(&b, tally);
+    code = build(&b, tally, calls);
     cairn_map_release(&b.lines);
     cairn_map_release(&b.stacks);
-    free(b.function_of);
     free(b.frame_of);
     return code;
 }
@@ -129,5 +167,6 @@ void cairn_html_tree_release(struct cairn_html_tree *tree)
     cairn_vec_release(&tree->frames);
     cairn_vec_release(&tree->functions);
     free(tree->node_of);
-    tree->node_of = NULL;
+    free(tree->function_of);
+    tree->node_of = tree->function_of = NULL;
 }

@@ -1,6 +1,6 @@
 /* html_tree.h: the stacks of a tally as the page knows them: by line, not by instruction, and of
- * functions only those that stand on a stack. The numbers are the page's own, dense, in the order
- * of the model's.
+ * functions only those that stand on a stack, or were counted by line or instruction. The numbers
+ * are the page's own, dense, in the order of the model's.
  *
  * Holds always: a node's parent is smaller than the node; node 0 is the empty stack.
  * Owner: owns its memory. Threads: after making, any number may read.
@@ -19,15 +19,20 @@ struct cairn_html_frame {
     uint32_t function, line; /* function: of `functions` */
 };
 
+#define CAIRN_HTML_NONE UINT32_MAX
+
 struct cairn_html_tree {
-    uint32_t *node_of; /* of each node of the tally's model; 0 where no sample stands */
+    uint32_t *node_of;     /* of each node of the tally's model; 0 where nothing stands */
+    uint32_t *function_of; /* of each function of the model; CAIRN_HTML_NONE: it is not here */
     CAIRN_VEC(struct cairn_html_node) nodes;
     CAIRN_VEC(struct cairn_html_frame) frames;
     CAIRN_VEC(uint32_t) functions; /* of the model */
 };
 
-/* 0, -CAIRN_ENOMEM or -CAIRN_ELIMIT; released by the caller in every case. */
-int cairn_html_tree_make(const struct cairn_tally *tally, struct cairn_html_tree *ret_tree);
+/* `calls`: a tally of the metric counted, made by the same filter; NULL: none. 0, -CAIRN_ENOMEM or
+ * -CAIRN_ELIMIT; released by the caller in every case. */
+int cairn_html_tree_make(const struct cairn_tally *tally, const struct cairn_tally *calls,
+                         struct cairn_html_tree *ret_tree);
 void cairn_html_tree_release(struct cairn_html_tree *tree);
 
 #endif

@@ -213,9 +213,10 @@ static int make_labels(struct adding *a, uint32_t index, struct cairn_pprof_labe
     return add_text(a->pprof, processes[threads[index].process].name, &labels->process);
 }
 
-static int64_t value_of(const struct adding *a, const struct cairn_pprof_part *part)
+static int64_t value_of(const struct adding *a, const struct cairn_pprof_part *part,
+                        const struct cairn_pprof_kind *kind)
 {
-    int64_t value = part->values[a->kind->column] / (int64_t)a->kind->each_ns;
+    int64_t value = part->values[kind->column] / (int64_t)kind->each_ns;
 
     if (a->scale < 1 || a->scale > 1)
         value = (int64_t)llround((double)value * a->scale);
@@ -247,7 +248,9 @@ static int add_sample(struct adding *a, const struct cairn_pprof_labels *labels,
         p->stacks.count += a->path.count;
     }
     sample = &p->samples.items[id - 1];
-    sample->value += value_of(a, part);
+    sample->value += value_of(a, part, a->kind);
+    for (size_t i = 0; i < p->kind_count; i++)
+        sample->values[i] += value_of(a, part, &p->kinds[i]);
     sample->count += count;
     for (int i = 0; i < CAIRN_PPROF_VALUES; i++)
         sample->any = sample->any || part->values[i] != 0;
@@ -309,6 +312,8 @@ int cairn_pprof_add(struct cairn_pprof *pprof, const struct cairn_tally *tally,
     size_t frame_count = cairn_model_frames(tally->model, &a.frames);
     int code;
 
+    if (pprof->kind_count == 0)
+        pprof->kind_count = cairn_pprof_kinds(tally->model, pprof->kinds, &pprof->kind_usual);
     cairn_model_nodes(tally->model, &a.nodes);
     cairn_model_functions(tally->model, &a.functions);
     a.frame_of = cairn_calloc(frame_count + 1, sizeof(*a.frame_of));
@@ -317,6 +322,8 @@ int cairn_pprof_add(struct cairn_pprof *pprof, const struct cairn_tally *tally,
         add_times(pprof, tally);
     if (code == 0 && pprof->binary == 0)
         code = add_text(pprof, cairn_model_env(tally->model, "import.binary"), &pprof->binary);
+    if (code == 0 && pprof->comments == 0)
+        code = add_text(pprof, cairn_model_env(tally->model, "import.comments"), &pprof->comments);
     free(a.frame_of);
     cairn_vec_release(&a.path);
     return code;

@@ -25,15 +25,6 @@ struct cairn_pprof_labels {
     uint64_t tid, pid;               /* 0: there is no such label */
 };
 
-struct cairn_pprof_sample {
-    struct cairn_pprof_labels labels;
-    size_t first;
-    uint32_t depth;
-    int64_t value;
-    int64_t count; /* samples: what a mean is divided by */
-    bool any;      /* one of its columns is not 0, whichever is shown */
-};
-
 /* A column of values: which one is shown. */
 enum cairn_pprof_column {
     CAIRN_PPROF_SAMPLES,
@@ -42,6 +33,16 @@ enum cairn_pprof_column {
     CAIRN_PPROF_RUNQ,
     CAIRN_PPROF_BLOCKED,
     CAIRN_PPROF_COLUMNS
+};
+
+struct cairn_pprof_sample {
+    struct cairn_pprof_labels labels;
+    size_t first;
+    uint32_t depth;
+    int64_t value;
+    int64_t values[CAIRN_PPROF_COLUMNS]; /* of all columns; `value` is one of them */
+    int64_t count;                       /* samples: what a mean is divided by */
+    bool any;                            /* one of its columns is not 0, whichever is shown */
 };
 
 struct cairn_pprof_kind {
@@ -65,6 +66,9 @@ struct cairn_pprof {
     struct cairn_pprof_samples samples;
     CAIRN_VEC(uint8_t) key;
     struct cairn_pprof_kind kind;
+    struct cairn_pprof_kind kinds[CAIRN_PPROF_COLUMNS]; /* of the first tally */
+    size_t kind_count, kind_usual;
+    uint32_t comments;            /* text: a line each */
     uint32_t binary;              /* text: the file that ran; 0: not known */
     int64_t duration_ns, time_ns; /* 0: not known */
     int64_t total;                /* set by cairn_pprof_sum() */

@@ -22,7 +22,7 @@ static bool is_scaled(const struct cairn_pprof_report *report)
     return report->look->ratio < 1 || report->look->ratio > 1;
 }
 
-static int64_t times_ratio(const struct cairn_pprof_report *report, int64_t value)
+int64_t cairn_pprof_ratio(const struct cairn_pprof_report *report, int64_t value)
 {
     return is_scaled(report) ? (int64_t)((double)value * report->look->ratio) : value;
 }
@@ -33,7 +33,8 @@ void cairn_pprof_value(struct cairn_pprof_report *report, struct cairn_buf *out,
     struct cairn_buf text;
 
     cairn_buf_init(&text, LINE_MAX_BYTES);
-    cairn_pprof_label(&text, times_ratio(report, value), report->pprof->kind.unit, report->unit);
+    cairn_pprof_label(&text, cairn_pprof_ratio(report, value), report->pprof->kind.unit,
+                      report->unit);
     cairn_buf_printf(out, "%*s", width, cairn_buf_cstr(&text));
     cairn_buf_release(&text);
 }
@@ -58,12 +59,13 @@ void cairn_pprof_choose_unit(struct cairn_pprof_report *report,
     }
     if (least == 0)
         least = most;
-    least = times_ratio(report, least);
-    most = times_ratio(report, most);
+    least = cairn_pprof_ratio(report, least);
+    most = cairn_pprof_ratio(report, most);
     (void)cairn_pprof_scale(least, own, "minimum", &least_unit);
     (void)cairn_pprof_scale(most, own, "minimum", &most_unit);
     unit = least_unit;
-    if (strcmp(least_unit, most_unit) != 0 && least < INT64_MAX / 100 && least * 100 < most)
+    if (!report->look->integers && strcmp(least_unit, most_unit) != 0 && least < INT64_MAX / 100 &&
+        least * 100 < most)
         (void)cairn_pprof_scale(100 * least, own, "minimum", &unit);
     report->unit = unit[0] != '\0' ? unit : own;
 }

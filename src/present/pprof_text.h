@@ -1,4 +1,5 @@
-/* pprof_text.h: google/pprof's reports: -top, -tree and -peek, -traces, -list, -dot.
+/* pprof_text.h: google/pprof's reports: -top, -tree and -peek, -traces, -tags, -comments, -list,
+ * -dot, -raw, -proto, -topproto, -callgrind.
  *
  * Numbers, columns, headings and orders are those of pprof; docs/compat.md lists what is not.
  * Owner: all is borrowed. Threads: one at a time.
@@ -17,11 +18,13 @@ struct cairn_pprof_look {
     const char *unit;                           /* "minimum": one for all that suits the smallest */
     const char *regex;                          /* of -peek and -list */
     double ratio;                               /* values are shown times that; more than 0 */
+    bool integers;                              /* values have no digits behind the point */
     bool compact;                               /* without the heading about the profile */
     const char *active[CAIRN_PPROF_ACTIVE_MAX]; /* names of the filters, NULL behind the last */
     const char *values[CAIRN_PPROF_ACTIVE_MAX]; /* and what they are */
     const char *source_path, *trim_path;        /* of -list: where sources are; NULL: here */
-    const char *tag_show, *tag_hide;            /* of -traces; NULL: all labels */
+    const char *tag_show, *tag_hide;            /* of -traces, -tags…; NULL: all labels */
+    const char *comment;                        /* added to those of the file; NULL: none */
 };
 
 /* A report in the making; the functions of the parts share it. */
@@ -40,12 +43,22 @@ int cairn_pprof_tree(struct cairn_pprof_report *report); /* with a regex: -peek 
 int cairn_pprof_traces(struct cairn_pprof_report *report);
 int cairn_pprof_list(struct cairn_pprof_report *report);
 int cairn_pprof_dot(struct cairn_pprof_report *report);
+int cairn_pprof_tags(struct cairn_pprof_report *report);
+int cairn_pprof_comments(struct cairn_pprof_report *report);
+int cairn_pprof_raw(struct cairn_pprof_report *report);
+int cairn_pprof_proto(struct cairn_pprof_report *report);    /* gzipped */
+int cairn_pprof_topproto(struct cairn_pprof_report *report); /* gzipped */
+int cairn_pprof_callgrind(struct cairn_pprof_report *report);
 
 /* Parts that several use. A value in the report's unit, at the right of `width` columns. */
 void cairn_pprof_value(struct cairn_pprof_report *report, struct cairn_buf *out, int64_t value,
                        int width);
 void cairn_pprof_choose_unit(struct cairn_pprof_report *report,
                              const struct cairn_pprof_graph *graph);
+/* The value in the ratio that is asked for. */
+int64_t cairn_pprof_ratio(const struct cairn_pprof_report *report, int64_t value);
+/* A line for each comment, behind `head`. */
+void cairn_pprof_add_comments(struct cairn_pprof_report *report, const char *head);
 /* What the profile is: the first lines of that. */
 void cairn_pprof_profile(struct cairn_pprof_report *report, struct cairn_buf *out);
 /* The lines above a report, each ended by a line end. `drawn`: as a picture has them. */

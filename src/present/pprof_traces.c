@@ -4,59 +4,28 @@
 #include <string.h>
 
 #include "escape.h"
-#include "pprof_text.h"
+#include "pprof_labels.h"
 #include "pprof_units.h"
-#include "pyregex.h"
 
-#define LABELS 5
+#define KEY_MAX_BYTES 16
 
-struct showing { /* which labels are */
-    bool shown[LABELS];
-};
-
-static const char *const keys[LABELS] = {"state", "thread", "process", "pid", "tid"};
-
-static int match(struct cairn_pprof_report *report, const char *name, const char *pattern,
-                 bool wanted, bool *shown)
-{
-    struct cairn_pyregex *regex;
-    int code;
-
-    if (pattern == NULL || pattern[0] == '\0')
-        return 0;
-    code = cairn_pyregex_make(cairn_span_of(pattern), &regex);
-    if (code == -CAIRN_EUSAGE)
-        cairn_err_set(report->err, code, 0, "pprof", "-%s: '%.200s' is no regular expression", name,
-                      pattern);
-    CAIRN_TRY(code);
-    for (size_t i = 0; i < LABELS && code == 0; i++) {
-        bool found = false;
-
-        code = cairn_pyregex_search(regex, cairn_span_of(keys[i]), &found);
-        if (found != wanted)
-            shown[i] = false;
-    }
-    cairn_pyregex_free(regex);
-    return code;
-}
-
-static void add_labels(struct cairn_pprof_report *report, const struct showing *showing,
+/* Sorted as they stand there, at the right of a column: shorter keys first. */
+static void add_labels(struct cairn_pprof_report *report, const struct cairn_pprof_showing *showing,
                        const struct cairn_pprof_labels *labels)
 {
-    const uint32_t texts[LABELS - 2] = {labels->state, labels->thread, labels->process};
-    const uint64_t numbers[2] = {labels->pid, labels->tid};
+    struct cairn_pprof_label all[CAIRN_PPROF_LABELS];
+    size_t texts, count = cairn_pprof_labels_of(report->pprof, showing, labels, all, &texts);
     struct cairn_buf *out = &report->out->buf;
 
-    for (size_t i = 0; i < LABELS - 2; i++) {
-        if (texts[i] == 0 || !showing->shown[i])
-            continue;
-        cairn_buf_printf(out, "%10s:  ", keys[i]);
-        cairn_escape_terminal(out, cairn_intern_get(&report->pprof->texts, texts[i]));
-        cairn_buf_u8(out, '\n');
-    }
-    for (size_t i = 0; i < 2; i++)
-        if (numbers[i] != 0 && showing->shown[LABELS - 2 + i])
-            cairn_buf_printf(out, "%10s:  %" PRIu64 "\n", keys[LABELS - 2 + i], numbers[i]);
+    for (size_t size_bytes = 1; size_bytes < KEY_MAX_BYTES; size_bytes++)
+        for (size_t i = 0; i < texts; i++)
+            if (strlen(all[i].key) == size_bytes) {
+                cairn_buf_printf(out, "%10s:  ", all[i].key);
+                cairn_escape_terminal(out, all[i].text);
+                cairn_buf_u8(out, '\n');
+            }
+    for (size_t i = texts; i < count; i++)
+        cairn_buf_printf(out, "%10s:  %" PRIu64 "\n", all[i].key, all[i].number);
 }
 
 static void add_frame(struct cairn_pprof_report *report, uint32_t index)
@@ -88,10 +57,9 @@ static void add_frame(struct cairn_pprof_report *report, uint32_t index)
 int cairn_pprof_traces(struct cairn_pprof_report *report)
 {
     struct cairn_buf *out = &report->out->buf;
-    struct showing showing = {{true, true, true, true, true}};
+    struct cairn_pprof_showing showing;
 
-    CAIRN_TRY(match(report, "tagshow", report->look->tag_show, true, showing.shown));
-    CAIRN_TRY(match(report, "taghide", report->look->tag_hide, false, showing.shown));
+    CAIRN_TRY(cairn_pprof_showing_make(report, &showing));
     report->unit = report->look->unit; /* each value in what suits it */
     cairn_pprof_profile(report, out);
     for (size_t i = 0; i < report->pprof->samples.count; i++) {

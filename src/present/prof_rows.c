@@ -9,6 +9,7 @@
 
 #define NAME_MAX_BYTES ((size_t)1 << 20)
 #define NS_PER_S 1e9
+#define PARTIAL " [partly counted]" /* the format has no other place to say so */
 
 struct work {
     const struct cairn_tally *tally;
@@ -16,7 +17,8 @@ struct work {
     const struct cairn_node *nodes;
     size_t node_count;
     struct cairn_buf file, name;
-    uint32_t *frame_keys;     /* the function of each frame */
+    uint8_t *partial;     /* of each function whose calls are not all counted: 1; NULL: of none */
+    uint32_t *frame_keys; /* the function of each frame */
     struct cairn_edge *edges; /* of each node */
     uint32_t *order;          /* of what becomes rows */
 };
@@ -25,11 +27,15 @@ static int key_of(struct work *work, const struct cairn_function *function, uint
 {
     bool python = function->kind == CAIRN_FUNCTION_PYTHON;
     bool native = function->kind == CAIRN_FUNCTION_NATIVE;
+    const struct cairn_function *functions;
 
+    cairn_model_functions(work->tally->model, &functions);
     cairn_buf_clear(&work->file);
     cairn_buf_clear(&work->name);
     cairn_escape_utf8(&work->file, python ? function->file : cairn_span_of("~"));
     cairn_escape_utf8(&work->name, function->name);
+    if (work->partial != NULL && work->partial[function - functions])
+        cairn_buf_add_str(&work->name, PARTIAL);
     if (native) {
         cairn_buf_add_str(&work->name, " [");
         cairn_escape_utf8(&work->name, function->module);
@@ -166,8 +172,8 @@ static int put_exact(struct work *work, const struct cairn_exact_table *table,
     const struct cairn_prof_numbers numbers = {
         .calls = (int64_t)line->calls,
         .primitive = (int64_t)line->primitive_calls,
-        .self_s = (double)line->self_ns / NS_PER_S,
-        .total_s = (double)line->total_ns / NS_PER_S,
+        .self_s = line->self_s,
+        .total_s = line->total_s,
     };
     const struct cairn_function *functions;
     uint32_t key, row;
@@ -180,8 +186,9 @@ static int put_exact(struct work *work, const struct cairn_exact_table *table,
         const struct cairn_prof_numbers of_caller = {
             .calls = (int64_t)caller->calls,
             .primitive = (int64_t)caller->primitive_calls,
-            .self_s = (double)caller->self_ns / NS_PER_S,
-            .total_s = (double)caller->total_ns / NS_PER_S,
+            .self_s = caller->self_s,
+            .total_s = caller->total_s,
+            .plain = caller->plain,
         };
 
         CAIRN_TRY(key_of(work, &functions[caller->function], &key));
@@ -194,7 +201,15 @@ static int fill_exact(struct work *work)
 {
     struct cairn_exact_table table;
     int code = cairn_exact_table_make(work->tally, CAIRN_SORT_NAME, &table);
+    const struct cairn_function *functions;
 
+    if (code == 0 && cairn_exact_misses(&table)) {
+        work->partial = cairn_calloc(cairn_model_functions(work->tally->model, &functions) + 1, 1);
+        code = work->partial == NULL ? -CAIRN_ENOMEM : 0;
+    }
+    for (size_t i = 0; code == 0 && work->partial != NULL && i < table.lines.count; i++)
+        work->partial[table.lines.items[i].function] =
+            !cairn_exact_is_whole(&table, &table.lines.items[i]);
     for (size_t i = 0; code == 0 && i < table.lines.count; i++)
         code = put_exact(work, &table, &table.lines.items[i]);
     cairn_exact_table_release(&table);
@@ -214,6 +229,7 @@ int cairn_prof_rows(const struct cairn_tally *tally, struct cairn_prof *prof)
     free(work.frame_keys);
     free(work.edges);
     free(work.order);
+    free(work.partial);
     cairn_buf_release(&work.file);
     cairn_buf_release(&work.name);
     return code;

@@ -1,14 +1,28 @@
 /* The table that cProfile prints, of calls that were counted one by one. */
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 
+#include "alloc.h"
 #include "escape.h"
 #include "exactrows.h"
+#include "overhead.h"
 #include "report_parts.h"
 #include "text.h"
 
 #define NS_PER_S 1e9
 #define COUNT_COLUMNS 9
+
+static void put_head(struct cairn_page *page, const char *title)
+{
+    cairn_page_end(page);
+    cairn_page_style(page, CAIRN_STYLE_STRONG);
+    cairn_page_str(page, title);
+    cairn_page_style(page, CAIRN_STYLE_PLAIN);
+    cairn_page_end(page);
+    cairn_page_str(page, "   ncalls  tottime  percall  cumtime  percall filename:lineno(function)");
+    cairn_page_end(page);
+}
 
 static void put_title(struct cairn_report *report, const struct cairn_exact_table *table)
 {
@@ -17,7 +31,8 @@ static void put_title(struct cairn_report *report, const struct cairn_exact_tabl
 
     cairn_buf_init(&text, 256);
     cairn_text_count(&text, table->calls);
-    cairn_buf_printf(&text, " call%s counted, ", table->calls == 1 ? "" : "s");
+    cairn_buf_printf(&text, " call%s counted%s, ", table->calls == 1 ? "" : "s",
+                     cairn_exact_misses(table) ? ", not all" : "");
     cairn_text_time(&text, table->self_ns);
     cairn_buf_add_str(&text, ", by function");
     if (table->cost_known) {
@@ -25,24 +40,19 @@ static void put_title(struct cairn_report *report, const struct cairn_exact_tabl
         cairn_text_time(&text, (uint64_t)table->cost_ns);
         cairn_buf_add_str(&text, " of it");
     }
-    cairn_page_end(page);
-    cairn_page_style(page, CAIRN_STYLE_STRONG);
-    cairn_page_str(page, cairn_buf_cstr(&text));
-    cairn_page_style(page, CAIRN_STYLE_PLAIN);
-    cairn_page_end(page);
-    cairn_page_str(page, "   ncalls  tottime  percall  cumtime  percall filename:lineno(function)");
-    cairn_page_end(page);
+    put_head(page, cairn_buf_cstr(&text));
     cairn_page_drop(page, &text);
 }
 
-/* "12" or, of what recurses, "30/10"; more than has room moves the rest of the line. */
-static void put_calls(struct cairn_page *page, const struct cairn_exact_line *line)
+/* "12" or, of what recurses, "30/10"; ">12" where there were more. What has no room moves the rest
+ * of the line. */
+static void put_calls(struct cairn_page *page, bool whole, uint64_t calls, uint64_t primitive)
 {
+    const char *more = whole ? "" : ">";
     char text[48];
-    int length = line->calls == line->primitive_calls
-                     ? snprintf(text, sizeof(text), "%" PRIu64, line->calls)
-                     : snprintf(text, sizeof(text), "%" PRIu64 "/%" PRIu64, line->calls,
-                                line->primitive_calls);
+    int length = calls == primitive ? snprintf(text, sizeof(text), "%s%" PRIu64, more, calls)
+                                    : snprintf(text, sizeof(text), "%s%" PRIu64 "/%" PRIu64, more,
+                                               calls, primitive);
 
     if (length < COUNT_COLUMNS)
         cairn_page_to(page, (unsigned)(COUNT_COLUMNS - length));
@@ -57,16 +67,17 @@ static void put_seconds(struct cairn_page *page, uint64_t ns, uint64_t per)
         cairn_page_printf(page, " %8.3f", (double)ns / (double)per / NS_PER_S);
 }
 
-static void put_place(struct cairn_report *report, const struct cairn_exact_line *line)
+static void put_place(struct cairn_report *report, uint32_t index)
 {
     struct cairn_page *page = &report->page;
     const struct cairn_function *functions, *function;
     struct cairn_buf text;
 
     cairn_model_functions(report->tally->model, &functions);
-    function = &functions[line->function];
+    function = &functions[index];
     cairn_buf_init(&text, 1 << 18);
-    if (line->kind[0] == 'p') {
+    if (function->kind == CAIRN_FUNCTION_PYTHON &&
+        (function->file.size_bytes != 1 || function->file.data[0] != '~')) {
         cairn_buf_add(&text, function->file.data, function->file.size_bytes);
         cairn_buf_printf(&text, ":%u(", function->first_line);
         cairn_buf_add(&text, function->qualname.data, function->qualname.size_bytes);
@@ -97,14 +108,14 @@ static void put_line(struct cairn_report *report, const struct cairn_exact_table
 {
     struct cairn_page *page = &report->page;
 
-    put_calls(page, line);
+    put_calls(page, cairn_exact_is_whole(table, line), line->calls, line->primitive_calls);
     put_seconds(page, line->self_ns, 1);
     put_seconds(page, line->self_ns, line->calls);
     put_seconds(page, line->total_ns, 1);
     put_seconds(page, line->total_ns, line->primitive_calls);
     if (is_poor(table, line))
         cairn_page_str(page, " ~");
-    put_place(report, line);
+    put_place(report, line->function);
 }
 
 static void put_legend(struct cairn_report *report, const struct cairn_exact_table *table,
@@ -117,6 +128,89 @@ static void put_legend(struct cairn_report *report, const struct cairn_exact_tab
                                            "without that: cairn report --json, self_corrected_s"));
             return;
         }
+}
+
+/* --- what was let go so that counting cost no more than it might --- */
+
+static const struct cairn_row *row_of(const struct cairn_rows *rows, uint32_t function)
+{
+    for (size_t i = 0; i < rows->count; i++)
+        if (rows->items[i].function == function)
+            return &rows->items[i];
+    return NULL;
+}
+
+static void put_let_go_line(struct cairn_report *report, const struct cairn_rows *rows,
+                            const struct cairn_exact_table *table,
+                            const struct cairn_exact_line *line)
+{
+    struct cairn_page *page = &report->page;
+    const struct cairn_row *row = row_of(rows, line->function);
+
+    put_calls(page, cairn_exact_is_whole(table, line), line->calls, line->primitive_calls);
+    if (row != NULL && row->self.ticks > 0)
+        cairn_page_printf(page, "  %8.3f  %4.1f..%-4.1f %%", (double)row->self.value_ns / NS_PER_S,
+                          100 * row->self_low, 100 * row->self_high);
+    else
+        cairn_page_str(page, "  no sample           ");
+    put_place(report, line->function);
+}
+
+/* By what the samples say, most first; else in the order of the table. */
+static void put_let_go_rows(struct cairn_report *report, const struct cairn_exact_table *table,
+                            size_t most)
+{
+    const struct cairn_rows_options options = {.by = CAIRN_BY_FUNCTION, .with_idle = true};
+    struct cairn_page *page = &report->page;
+    struct cairn_rows rows;
+    size_t put = 0;
+
+    if (table->let_go == 0)
+        return;
+    if (cairn_rows_make(report->tally, &options, &rows, NULL) < 0) {
+        page->out->code = -CAIRN_ENOMEM;
+        return;
+    }
+    cairn_page_end(page);
+    cairn_page_style(page, CAIRN_STYLE_STRONG);
+    cairn_page_printf(page, "%zu function%s let go: counted until then (>), since then sampled",
+                      table->let_go, table->let_go == 1 ? "" : "s");
+    cairn_page_style(page, CAIRN_STYLE_PLAIN);
+    cairn_page_end(page);
+    cairn_page_str(page, "   ncalls    self s     95 %      filename:lineno(function)");
+    cairn_page_end(page);
+    for (size_t i = 0; i < table->lines.count && put < most; i++)
+        if (table->lines.items[i].let_go & CAIRN_CALLS_LET_GO) {
+            put_let_go_line(report, &rows, table, &table->lines.items[i]);
+            put++;
+        }
+    if (table->let_go > put) {
+        cairn_page_printf(page, "and %zu more: cairn report --by function --limit %zu",
+                          table->let_go - put, table->lines.count);
+        cairn_page_end(page);
+    }
+    cairn_rows_release(&rows);
+}
+
+static void put_misses(struct cairn_report *report, const struct cairn_exact_table *table)
+{
+    struct cairn_overhead overhead = cairn_overhead_of(report->tally->model);
+    struct cairn_buf text;
+
+    if (!cairn_exact_misses(table))
+        return;
+    cairn_buf_init(&text, 512);
+    cairn_buf_printf(&text,
+                     "> so many and more: let go for --max-overhead %g %%; a tottime may hold that "
+                     "of what was let go, and the sum of all calls is too small",
+                     100 * overhead.limit);
+    if (table->natives_let_go)
+        cairn_buf_add_str(&text, "; some functions' calls of C are among it, so of C and types no "
+                                 "number of calls is whole");
+    if (table->stopped)
+        cairn_buf_add_str(&text, "; and all counting ended before the program did");
+    cairn_page_prose(&report->page, 0, cairn_buf_span(&text));
+    cairn_page_drop(&report->page, &text);
 }
 
 int cairn_report_exact(struct cairn_report *report, size_t usual)
@@ -135,7 +229,80 @@ int cairn_report_exact(struct cairn_report *report, size_t usual)
                               table.lines.count - most, table.lines.count);
             cairn_page_end(&report->page);
         }
+        put_misses(report, &table);
+        put_let_go_rows(report, &table, most);
     }
     cairn_exact_table_release(&table);
+    return code;
+}
+
+/* --- the functions of --of --- */
+
+static void put_edge(struct cairn_report *report, const struct cairn_exact_caller *caller,
+                     uint32_t function)
+{
+    struct cairn_page *page = &report->page;
+    bool timed = !caller->plain;
+
+    put_calls(page, true, caller->calls, caller->primitive_calls);
+    put_seconds(page, caller->self_ns, timed);
+    put_seconds(page, caller->self_ns, timed ? caller->calls : 0);
+    put_seconds(page, caller->total_ns, timed);
+    put_seconds(page, caller->total_ns, timed ? caller->primitive_calls : 0);
+    put_place(report, function);
+}
+
+/* The pairs in which a function that matches is the callee, or the caller. */
+static void put_edges(struct cairn_report *report, const struct cairn_exact_table *table,
+                      const bool *matched, bool callers, size_t most)
+{
+    struct cairn_page *page = &report->page;
+    size_t count = 0;
+
+    put_head(page, callers ? "counted, called by" : "counted, calls");
+    for (size_t i = 0; i < table->callers.count; i++) {
+        const struct cairn_exact_caller *caller = &table->callers.items[i];
+
+        if (matched[callers ? caller->callee : caller->function] && count++ < most)
+            put_edge(report, caller, callers ? caller->function : caller->callee);
+    }
+    if (count == 0)
+        cairn_page_str(page, "     none");
+    else if (count > most)
+        cairn_page_printf(page, "and %zu more: --limit %zu", count - most, count);
+    if (count == 0 || count > most)
+        cairn_page_end(page);
+}
+
+int cairn_report_exact_of(struct cairn_report *report, size_t usual, struct cairn_err *err)
+{
+    const struct cairn_model *model = report->tally->model;
+    size_t most = report->options->limit ? report->options->limit : usual;
+    const struct cairn_function *functions;
+    struct cairn_exact_table table = {.calls = 0};
+    bool *matched;
+    int code;
+
+    if (!cairn_exact_table_has(report->tally))
+        return 0;
+    matched = cairn_calloc(cairn_model_functions(model, &functions) + 1, sizeof(*matched));
+    code = matched == NULL ? -CAIRN_ENOMEM
+                           : cairn_rows_match(model, report->options->of, matched, err);
+    if (code == 0)
+        code = cairn_exact_table_make(report->tally, report->options->sort, &table);
+    if (code == 0) {
+        put_head(&report->page, "counted, itself");
+        for (size_t i = 0, put = 0; i < table.lines.count && put < most; i++)
+            if (matched[table.lines.items[i].function]) {
+                put_line(report, &table, &table.lines.items[i]);
+                put++;
+            }
+        put_edges(report, &table, matched, true, most);
+        put_edges(report, &table, matched, false, most);
+    }
+    cairn_exact_table_release(&table);
+    free(matched);
+    if (code == -CAIRN_ENOMEM)
+        cairn_err_set(err, code, 0, "report", "cannot report the calls");
     return code;
 }

@@ -172,9 +172,10 @@ static void add_guest(struct cairn_buf *out, const struct cairn_facts *facts)
         return;
     cairn_buf_add_str(out, "From a file of another tool (");
     add_name(out, facts->guest);
-    cairn_buf_add_str(out, facts->inferred
-                               ? "), which knows who called whom: stacks and totals are inferred. "
-                               : "). ");
+    cairn_buf_add_str(out,
+                      facts->inferred
+                          ? "), which knows who called whom: stacks and their totals are inferred. "
+                          : "). ");
 }
 
 void cairn_report_head(struct cairn_report *report)

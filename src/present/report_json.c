@@ -5,13 +5,14 @@
 #include <string.h>
 
 #include "engines.h"
+#include "overhead.h"
 #include "escape.h"
 #include "exactrows.h"
 #include "facts.h"
 #include "handle.h"
 #include "json_out.h"
-#include "countedlines.h"
 #include "report_json_calls.h"
+#include "report_json_lines.h"
 #include "report_json_regions.h"
 #include "role_rows.h"
 #include "taskrows.h"
@@ -109,6 +110,25 @@ static void put_timeline(struct cairn_json *json, const struct cairn_model *mode
         put_known(json, names[i], kept ? cairn_model_counter(model, names[i]) : CAIRN_FACT_NONE);
 }
 
+/* Null where nobody said what counting may cost. */
+static void put_overhead(struct cairn_json *json, const struct cairn_model *model)
+{
+    static const char *const names[] = {"max_overhead",     "overhead", "overhead_kept",
+                                        "overhead_setup_s", "let_go",   "counting_ended"};
+    struct cairn_overhead overhead = cairn_overhead_of(model);
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && !overhead.asked; i++)
+        cairn_json_put_null(json, names[i]);
+    if (!overhead.asked)
+        return;
+    cairn_json_put_number(json, names[0], overhead.limit);
+    cairn_json_put_number(json, names[1], overhead.reached);
+    cairn_json_put_bool(json, names[2], overhead.kept);
+    cairn_json_put_seconds(json, names[3], overhead.setup_ns);
+    cairn_json_put_u64(json, names[4], overhead.let_go);
+    cairn_json_put_u64(json, names[5], overhead.ended);
+}
+
 static void put_engines(struct cairn_json *json, const struct cairn_engine *engines, size_t count)
 {
     cairn_json_key(json, cairn_span_of("engines"));
@@ -117,7 +137,11 @@ static void put_engines(struct cairn_json *json, const struct cairn_engine *engi
         cairn_json_object(json);
         cairn_json_put_str(json, "name", engines[i].name);
         cairn_json_put_number(json, "slowdown", engines[i].slowdown);
-        cairn_json_put_u64(json, "bytes", engines[i].bytes);
+        cairn_json_put_number(json, "event_ns", engines[i].event_ns);
+        if (engines[i].has_bytes)
+            cairn_json_put_u64(json, "bytes", engines[i].bytes);
+        else
+            cairn_json_put_null(json, "bytes");
         cairn_json_put_u64(json, "events", engines[i].events);
         cairn_json_put_u64(json, "lost", engines[i].lost);
         cairn_json_close(json);
@@ -145,6 +169,7 @@ static int put_quality(struct cairn_json *json, const struct cairn_tally *tally,
     cairn_json_put_u64(json, "missed", quality->missed);
     cairn_json_put_u64(json, "reread", quality->reread);
     cairn_json_put_u64(json, "unseen", quality->unseen);
+    cairn_json_put_u64(json, "records_lost", quality->records_lost);
     cairn_json_put_number(json, "torn_share",
                           quality->samples ? (double)quality->torn / (double)quality->samples : 0);
     cairn_json_put_seconds(json, "own_cpu_s", quality->own_cpu_ns);
@@ -166,6 +191,7 @@ static int put_quality(struct cairn_json *json, const struct cairn_tally *tally,
     put_timeline(json, model);
     cairn_report_json_region_quality(json, model);
     put_engines(json, engines, engine_count);
+    put_overhead(json, model);
     if (facts->guest.size_bytes > 0)
         cairn_json_put_text(json, "imported", facts->guest);
     else
@@ -297,53 +323,6 @@ static int put_tasks(struct cairn_json *json, const struct cairn_tally *tally,
     return 0;
 }
 
-/* What of a line's time is its own, and that of C that it called; null where calls were not
- * counted. */
-static void put_parts(struct cairn_json *json, const struct cairn_counted_line *line)
-{
-    uint64_t others_ns = line->called_ns + line->native_ns;
-
-    if (!line->knows_calls) {
-        cairn_json_put_null(json, "self_s");
-        cairn_json_put_null(json, "c_s");
-        return;
-    }
-    cairn_json_put_seconds(json, "self_s",
-                           line->total_ns > others_ns ? line->total_ns - others_ns : 0);
-    cairn_json_put_seconds(json, "c_s", line->native_ns);
-}
-
-/* Lines that were counted one by one. */
-static int put_lines(struct cairn_json *json, const struct cairn_tally *tally,
-                     struct cairn_err *err)
-{
-    const struct cairn_function *functions;
-    struct cairn_counted_table table;
-    int code = cairn_counted_table_make(tally, &table);
-
-    cairn_model_functions(tally->model, &functions);
-    cairn_json_key(json, cairn_span_of("lines"));
-    cairn_json_array(json);
-    for (size_t i = 0; code == 0 && i < table.lines.count; i++) {
-        const struct cairn_counted_line *line = &table.lines.items[i];
-        const struct cairn_function *function = &functions[line->function];
-
-        cairn_json_object(json);
-        cairn_json_put_text(json, "file", function->file);
-        cairn_json_put_text(json, "function", function->qualname);
-        cairn_json_put_u64(json, "first_line", function->first_line);
-        cairn_json_put_u64(json, "line", line->line);
-        cairn_json_put_u64(json, "hits", line->hits);
-        cairn_json_put_seconds(json, "time_s", line->total_ns);
-        put_parts(json, line);
-        cairn_json_put_seconds(json, "suspended_s", line->suspended_ns);
-        cairn_json_close(json);
-    }
-    cairn_json_close(json);
-    cairn_counted_table_release(&table);
-    return code == 0 ? 0 : cairn_err_set(err, code, 0, "report", "cannot report the lines");
-}
-
 static void put_track(struct cairn_json *json, const struct cairn_tally *tally,
                       const struct cairn_row *row)
 {
@@ -419,6 +398,9 @@ static void put_row(struct cairn_json *json, const struct cairn_tally *tally,
     cairn_json_put_null(json, "self_corrected_s");
     cairn_json_put_null(json, "total_corrected_s");
     cairn_json_put_null(json, "confidence");
+    cairn_json_put_null(json, "exact");
+    cairn_json_put_null(json, "self_exact");
+    cairn_json_put_null(json, "sampled_self_s");
     cairn_json_put_null(json, "callers");
     put_track(json, tally, row);
     cairn_json_close(json);
@@ -540,6 +522,8 @@ int cairn_report_json_of(struct cairn_json *json, const struct cairn_tally *tall
         code = cairn_report_json_rows(json, "callers", tally, &callers, options->limit, out);
     if (code == 0)
         code = cairn_report_json_rows(json, "callees", tally, &callees, options->limit, out);
+    if (code == 0)
+        code = cairn_report_json_counted(json, tally, options->of, out, err);
     cairn_rows_release(&callers);
     cairn_rows_release(&callees);
     cairn_rows_release(&self);
@@ -577,7 +561,7 @@ int cairn_report_json(const struct cairn_tally *tally, const struct cairn_report
     CAIRN_TRY(put_tasks(&json, tally, err));
     cairn_json_put_u64(&json, "tasks_left_out",
                        cairn_model_counter(tally->model, "tasks_left_out"));
-    CAIRN_TRY(put_lines(&json, tally, err));
+    CAIRN_TRY(cairn_report_json_lines(&json, tally, err));
     CAIRN_TRY(cairn_report_json_regions(&json, tally, err));
     if (options->of)
         CAIRN_TRY(cairn_report_json_of(&json, tally, options, out, err));

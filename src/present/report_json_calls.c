@@ -6,7 +6,7 @@
 #include "report_json.h"
 
 struct sampled { /* of a function */
-    uint64_t self, total;
+    uint64_t self, total, self_ns;
 };
 
 /* Samples by function: calls and samples are of the same functions. NULL: no memory. */
@@ -19,8 +19,30 @@ static struct sampled *samples_of(const struct cairn_model *model, const struct 
     for (size_t i = 0; sampled != NULL && i < rows->count; i++)
         if (rows->items[i].function < count)
             sampled[rows->items[i].function] =
-                (struct sampled){rows->items[i].self.ticks, rows->items[i].total.ticks};
+                (struct sampled){rows->items[i].self.ticks, rows->items[i].total.ticks,
+                                 rows->items[i].self.value_ns};
     return sampled;
+}
+
+/* One end of a pair of caller and callee, and the numbers of its calls. */
+static void put_edge(struct cairn_json *json, const struct cairn_function *function,
+                     const struct cairn_exact_caller *caller)
+{
+    cairn_json_object(json);
+    cairn_json_put_text(json, "name", function->name);
+    cairn_json_put_text(json, "qualname", function->qualname);
+    cairn_json_put_text(json, "file", function->file);
+    cairn_json_put_u64(json, "first_line", function->first_line);
+    cairn_json_put_u64(json, "calls", caller->calls);
+    cairn_json_put_u64(json, "primitive_calls", caller->primitive_calls);
+    if (caller->plain) {
+        cairn_json_put_null(json, "self_s");
+        cairn_json_put_null(json, "total_s");
+    } else {
+        cairn_json_put_seconds(json, "self_s", caller->self_ns);
+        cairn_json_put_seconds(json, "total_s", caller->total_ns);
+    }
+    cairn_json_close(json);
 }
 
 static void put_callers(struct cairn_json *json, const struct cairn_exact_table *table,
@@ -30,19 +52,20 @@ static void put_callers(struct cairn_json *json, const struct cairn_exact_table 
     cairn_json_array(json);
     for (size_t i = 0; i < line->caller_count; i++) {
         const struct cairn_exact_caller *caller = &table->callers.items[line->first_caller + i];
-        const struct cairn_function *function = &functions[caller->function];
 
-        cairn_json_object(json);
-        cairn_json_put_text(json, "name", function->name);
-        cairn_json_put_text(json, "qualname", function->qualname);
-        cairn_json_put_text(json, "file", function->file);
-        cairn_json_put_u64(json, "first_line", function->first_line);
-        cairn_json_put_u64(json, "calls", caller->calls);
-        cairn_json_put_u64(json, "primitive_calls", caller->primitive_calls);
-        cairn_json_put_seconds(json, "self_s", caller->self_ns);
-        cairn_json_put_seconds(json, "total_s", caller->total_ns);
-        cairn_json_close(json);
+        put_edge(json, &functions[caller->function], caller);
     }
+    cairn_json_close(json);
+}
+
+static void put_callees(struct cairn_json *json, const struct cairn_exact_table *table,
+                        const struct cairn_exact_line *line, const struct cairn_function *functions)
+{
+    cairn_json_key(json, cairn_span_of("callees"));
+    cairn_json_array(json);
+    for (size_t i = 0; i < table->callers.count; i++)
+        if (table->callers.items[i].function == line->function)
+            put_edge(json, &functions[table->callers.items[i].callee], &table->callers.items[i]);
     cairn_json_close(json);
 }
 
@@ -75,7 +98,8 @@ static void put_corrected(struct cairn_json *json, const struct cairn_exact_tabl
 
 static void put_line(struct cairn_json *json, const struct cairn_model *model,
                      const struct cairn_exact_table *table, const struct cairn_exact_line *line,
-                     const struct cairn_function *functions, const struct sampled *sampled)
+                     const struct cairn_function *functions, const struct sampled *sampled,
+                     bool with_callees)
 {
     const struct cairn_function *function = &functions[line->function];
     double base = table->self_ns > 0 ? (double)table->self_ns : 1;
@@ -101,7 +125,13 @@ static void put_line(struct cairn_json *json, const struct cairn_model *model,
     cairn_json_put_u64(json, "resumes", line->resumes);
     cairn_json_put_seconds(json, "suspended_s", line->suspended_ns);
     put_corrected(json, table, line);
+    cairn_json_put_bool(json, "exact", cairn_exact_is_whole(table, line));
+    cairn_json_put_bool(json, "self_exact",
+                        cairn_exact_is_whole(table, line) && !cairn_exact_misses(table));
+    cairn_json_put_seconds(json, "sampled_self_s", sampled[line->function].self_ns);
     put_callers(json, table, line, functions);
+    if (with_callees)
+        put_callees(json, table, line, functions);
     cairn_json_put_null(json, "tid");
     cairn_json_put_null(json, "pid");
     cairn_json_put_null(json, "role");
@@ -122,7 +152,7 @@ static int put_table(struct cairn_json *json, const struct cairn_tally *tally,
     cairn_json_key(json, cairn_span_of("rows"));
     cairn_json_array(json);
     for (size_t i = 0; i < count; i++) {
-        put_line(json, tally->model, table, &table->lines.items[i], functions, sampled);
+        put_line(json, tally->model, table, &table->lines.items[i], functions, sampled, false);
         CAIRN_TRY(cairn_outlet_drain(out));
     }
     cairn_json_close(json);
@@ -143,5 +173,54 @@ int cairn_report_json_calls(struct cairn_json *json, const struct cairn_tally *t
         code = put_table(json, tally, &table, sampled, limit, out);
     cairn_exact_table_release(&table);
     free(sampled);
+    return code;
+}
+
+static int put_counted(struct cairn_json *json, const struct cairn_tally *tally, const char *of,
+                       const struct sampled *sampled, struct cairn_outlet *out,
+                       struct cairn_err *err)
+{
+    const struct cairn_function *functions;
+    bool *matched = cairn_calloc(cairn_model_functions(tally->model, &functions) + 1, 1);
+    struct cairn_exact_table table = {.calls = 0};
+    int code = matched != NULL && sampled != NULL ? 0 : -CAIRN_ENOMEM;
+
+    if (code == 0)
+        code = cairn_rows_match(tally->model, of, matched, err);
+    if (code == 0)
+        code = cairn_exact_table_make(tally, CAIRN_SORT_SELF, &table);
+    for (size_t i = 0; i < table.lines.count && code == 0; i++) {
+        if (!matched[table.lines.items[i].function])
+            continue;
+        put_line(json, tally->model, &table, &table.lines.items[i], functions, sampled, true);
+        code = cairn_outlet_drain(out);
+    }
+    cairn_exact_table_release(&table);
+    free(matched);
+    return code;
+}
+
+int cairn_report_json_counted(struct cairn_json *json, const struct cairn_tally *tally,
+                              const char *of, struct cairn_outlet *out, struct cairn_err *err)
+{
+    const struct cairn_rows_options options = {.by = CAIRN_BY_FUNCTION, .with_idle = true};
+    struct sampled *sampled;
+    struct cairn_rows rows;
+    int code;
+
+    if (!cairn_exact_table_has(tally)) {
+        cairn_json_put_null(json, "counted");
+        return 0;
+    }
+    CAIRN_TRY(cairn_rows_make(tally, &options, &rows, err));
+    sampled = samples_of(tally->model, &rows);
+    cairn_rows_release(&rows);
+    cairn_json_key(json, cairn_span_of("counted"));
+    cairn_json_array(json);
+    code = put_counted(json, tally, of, sampled, out, err);
+    cairn_json_close(json);
+    free(sampled);
+    if (code == -CAIRN_ENOMEM)
+        cairn_err_set(err, code, 0, "report", "cannot report the calls");
     return code;
 }

@@ -12,4 +12,9 @@ int cairn_report_json_calls(struct cairn_json *json, const struct cairn_tally *t
                             const struct cairn_rows *rows, enum cairn_sort sort, size_t limit,
                             struct cairn_outlet *out);
 
+/* Where calls were counted, `counted`: the functions that match `of`, each with who called it and
+ * whom it called; else null. 0 or a negative code with `err` filled. */
+int cairn_report_json_counted(struct cairn_json *json, const struct cairn_tally *tally,
+                              const char *of, struct cairn_outlet *out, struct cairn_err *err);
+
 #endif

@@ -64,8 +64,13 @@ int cairn_report_slow(struct cairn_report *report, size_t most, struct cairn_err
  * ask for. 0 or -CAIRN_ENOMEM. */
 int cairn_report_exact(struct cairn_report *report, size_t usual);
 
-/* Functions with their lines, where those were counted; as many of them as above. */
-int cairn_report_counted(struct cairn_report *report, size_t usual);
+/* The same of the functions that `of` matches, with the numbers of who called them and whom they
+ * called, where calls were counted. 0 or a negative code with `err` filled. */
+int cairn_report_exact_of(struct cairn_report *report, size_t usual, struct cairn_err *err);
+
+/* Functions with their lines, where those were counted; as many of them as above. 0 or a negative
+ * code with `err` filled. */
+int cairn_report_counted(struct cairn_report *report, size_t usual, struct cairn_err *err);
 
 /* Instead of everything but the run's figures: why nothing is there. */
 void cairn_report_nothing(struct cairn_report *report);

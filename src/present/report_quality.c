@@ -6,7 +6,9 @@
 #include <string.h>
 
 #include "engines.h"
+#include "overhead.h"
 #include "escape.h"
+#include "pairs.h"
 #include "text.h"
 
 #define TEXT_MAX_BYTES ((size_t)1 << 20)
@@ -31,6 +33,7 @@ static void put_losses(struct cairn_page *page, const struct cairn_quality *qual
     } losses[] = {
         {quality->reread, "reread"},
         {quality->unseen, quality->unseen == 1 ? "process unseen" : "processes unseen"},
+        {quality->records_lost, "records of forks and exits lost"},
         {quality->damaged_chunks, "damaged chunks"},
         {quality->jumped_chunks, "chunks lost"},
         {quality->jumped_bytes, "bytes jumped"},
@@ -72,29 +75,59 @@ static void put_counted(struct cairn_report *report)
     }
 }
 
-/* "counting ×1.5, 12 kB, 2,000,000 events, 0 lost": a line for each engine. */
-static void put_engine(struct cairn_report *report, const struct cairn_engine *engine)
+static void put_piece(struct cairn_report *report, struct cairn_buf *text)
 {
-    struct cairn_page *page = &report->page;
+    cairn_page_item(&report->page, ", ", cairn_buf_span(text));
+    cairn_page_drop(&report->page, text);
+}
+
+/* What it took of the program: "counting time ×1.50 (estimated), 52 ns each". */
+static void put_price(struct cairn_report *report, const struct cairn_engine *engine)
+{
+    const struct cairn_quality *quality = cairn_model_quality(report->tally->model);
     struct cairn_buf text;
 
     cairn_buf_init(&text, TEXT_MAX_BYTES);
     cairn_buf_printf(&text, "%-9s", engine->name);
     if (strcmp(engine->name, "sampling") == 0)
-        cairn_buf_add_str(&text, "beside the program, ");
+        cairn_buf_add_str(&text, "beside the program");
     else if (isnan(engine->slowdown))
-        cairn_buf_add_str(&text, "time n/a (not measured), ");
+        cairn_buf_add_str(&text, "time n/a (not measured)");
     else
-        cairn_buf_printf(&text, "time \xc3\x97%.2f (estimated), ", engine->slowdown);
-    cairn_text_size(&text, engine->bytes);
-    cairn_buf_add_str(&text, ", ");
+        cairn_buf_printf(&text, "time \xc3\x97%.2f (estimated)", engine->slowdown);
+    cairn_page_item(&report->page, "", cairn_buf_span(&text));
+    cairn_page_drop(&report->page, &text);
+    /* A recording that was cut off does not tell what it cost. */
+    if (strcmp(engine->name, "sampling") == 0 && quality->samples > 0 && quality->own_cpu_ns > 0) {
+        cairn_buf_printf(&text, "%.1f us each",
+                         (double)quality->own_cpu_ns / (double)quality->samples / 1e3);
+        put_piece(report, &text);
+    } else if (!isnan(engine->event_ns)) {
+        cairn_buf_printf(&text, "%.0f ns each", engine->event_ns);
+        put_piece(report, &text);
+    }
+}
+
+/* "counting time ×1.50 (estimated), 52 ns each, 12 kB on disk, 2,000,000 events, 0 lost": of each
+ * engine. */
+static void put_engine(struct cairn_report *report, const struct cairn_engine *engine)
+{
+    struct cairn_buf text;
+
+    put_price(report, engine);
+    cairn_buf_init(&text, TEXT_MAX_BYTES);
+    if (engine->has_bytes) {
+        cairn_text_size(&text, engine->bytes);
+        cairn_buf_add_str(&text, " on disk");
+        put_piece(report, &text);
+    }
     cairn_text_count(&text, engine->events);
-    cairn_buf_add_str(&text, " events, ");
+    cairn_buf_add_str(&text, engine->events == 1 ? " event" : " events");
+    put_piece(report, &text);
     cairn_text_count(&text, engine->lost);
     cairn_buf_add_str(&text, " lost");
-    cairn_page_item(page, "", cairn_buf_span(&text));
-    cairn_page_end(page);
-    cairn_page_drop(page, &text);
+    put_piece(report, &text);
+    cairn_page_end(&report->page);
 }
 
 static void put_engines(struct cairn_report *report)
@@ -112,6 +145,77 @@ static void put_engines(struct cairn_report *report)
         put_engine(report, &engines[i]);
 }
 
+#define MOST_NAMED 8 /* functions in a sentence */
+
+/* Whether it is new; one beyond those that have room is none. */
+static bool note(uint32_t function, uint32_t noted[MOST_NAMED], size_t *count)
+{
+    size_t i = 0;
+
+    while (i < *count && i < MOST_NAMED && noted[i] != function)
+        i++;
+    if (i < *count)
+        return false;
+    if (i < MOST_NAMED)
+        noted[i] = function;
+    (*count)++;
+    return true;
+}
+
+/* Functions whose lines or instructions were let go; calls have a table of their own. */
+static void add_let_go(struct cairn_buf *text, const struct cairn_model *model)
+{
+    const struct cairn_counted_opcode *opcodes;
+    const struct cairn_counted_line *lines;
+    const struct cairn_function *functions;
+    size_t line_count = cairn_model_counted_lines(model, &lines), named = 0;
+    size_t opcode_count = cairn_model_counted_opcodes(model, &opcodes);
+    uint32_t noted[MOST_NAMED];
+
+    cairn_model_functions(model, &functions);
+    for (size_t i = 0; i < line_count + opcode_count && named <= MOST_NAMED; i++) {
+        bool is_line = i < line_count;
+        uint32_t function = is_line ? lines[i].function : opcodes[i - line_count].function;
+
+        if (!(is_line ? lines[i].let_go : opcodes[i - line_count].let_go) ||
+            !note(function, noted, &named))
+            continue;
+        if (named > MOST_NAMED) {
+            cairn_buf_add_str(text, " and others");
+            continue;
+        }
+        cairn_buf_add_str(text, named == 1 ? "; lines or instructions of " : ", ");
+        cairn_escape_terminal(text, functions[function].qualname);
+    }
+}
+
+/* Whether counting kept to what it may cost. */
+static void put_overhead(struct cairn_report *report)
+{
+    struct cairn_overhead overhead = cairn_overhead_of(report->tally->model);
+    struct cairn_buf text;
+
+    if (!overhead.asked)
+        return;
+    cairn_buf_init(&text, TEXT_MAX_BYTES);
+    cairn_buf_printf(
+        &text, "max overhead %g %%: %s, %.1f %% of what the program needed (estimated), ",
+        100 * overhead.limit, overhead.kept ? "kept" : "NOT kept", 100 * overhead.reached);
+    cairn_text_time(&text, overhead.setup_ns);
+    cairn_buf_add_str(&text, " to begin");
+    if (overhead.let_go > 0)
+        cairn_buf_printf(&text, ", %" PRIu64 " let go", overhead.let_go);
+    add_let_go(&text, report->tally->model);
+    if (overhead.ended > 0)
+        cairn_buf_printf(&text, "; all counting ended in %" PRIu64 " process%s", overhead.ended,
+                         overhead.ended == 1 ? "" : "es");
+    if (!overhead.kept)
+        cairn_page_style(&report->page, CAIRN_STYLE_WARN);
+    cairn_page_prose(&report->page, CAIRN_PAGE_INDENT, cairn_buf_span(&text));
+    cairn_page_style(&report->page, CAIRN_STYLE_PLAIN);
+    cairn_page_drop(&report->page, &text);
+}
+
 /* How many processes ended before what they counted was whole. */
 static void put_cut_short(struct cairn_report *report)
 {
@@ -124,11 +228,11 @@ static void put_cut_short(struct cairn_report *report)
     if (count == 0)
         return;
     cairn_buf_init(&text, TEXT_MAX_BYTES);
-    cairn_buf_printf(
-        &text,
-        "cut short: %" PRIu64 " process%s ended without a clean stop (a signal, "
-        "os._exit); what was open then lasts until its thread's last call; open lines have no time",
-        count, count == 1 ? "" : "es");
+    cairn_buf_printf(&text,
+                     "cut short: %" PRIu64 " process%s ended without a clean stop (a signal, "
+                     "os._exit, exec); what was open then lasts until its thread's last call; open "
+                     "lines have no time",
+                     count, count == 1 ? "" : "es");
     cairn_page_prose(&report->page, CAIRN_PAGE_INDENT, cairn_buf_span(&text));
     cairn_page_drop(&report->page, &text);
 }
@@ -159,8 +263,12 @@ static void put_cost(struct cairn_report *report, const struct cairn_quality *qu
     if (time_ns < last_ns - first_ns)
         time_ns = last_ns - first_ns;
     cairn_buf_add_str(&text, "own cost ");
-    cairn_report_share(&text, quality->own_cpu_ns, time_ns);
-    cairn_buf_add_str(&text, " of a core");
+    if (quality->own_cpu_ns > 0) {
+        cairn_report_share(&text, quality->own_cpu_ns, time_ns);
+        cairn_buf_add_str(&text, " of a core");
+    } else {
+        cairn_buf_add_str(&text, "n/a");
+    }
     cairn_page_item(&report->page, ", ", cairn_buf_span(&text));
     cairn_page_drop(&report->page, &text);
     cairn_text_size(&text, quality->bytes);
@@ -203,6 +311,7 @@ static void put_guest(struct cairn_report *report, const struct cairn_quality *q
     const struct cairn_facts *facts = &report->facts;
     const struct cairn_span nothing = {NULL, 0};
     struct cairn_page *page = &report->page;
+    const struct cairn_call_pair *pairs;
 
     if (report->tally->counted) {
         put_count(page, quality->samples, quality->samples == 1 ? "sample" : "samples");
@@ -220,8 +329,12 @@ static void put_guest(struct cairn_report *report, const struct cairn_quality *q
     put_guest_line(page, "its numbers: ", facts->values);
     if (facts->inferred)
         put_guest_line(page,
-                       "inferred: stacks, and with them totals, callers of callers and the flame "
-                       "graph; known: each function's own time, and its direct callers",
+                       cairn_model_pairs(report->tally->model, &pairs) > 0
+                           ? "inferred: stacks, and with them callers of callers and the flame "
+                             "graph; known: calls and times of each function, and so much of them "
+                             "as each of its callers made"
+                           : "inferred: stacks, and with them totals, callers of callers and the "
+                             "flame graph; known: each function's own time, and its direct callers",
                        nothing);
     if (facts->timeless)
         put_guest_line(page, "times: n/a, the file does not say when; its stacks lie in a row",
@@ -258,6 +371,7 @@ void cairn_report_quality(struct cairn_report *report)
         cairn_page_style(page, CAIRN_STYLE_PLAIN);
     }
     put_engines(report);
+    put_overhead(report);
     put_cut_short(report);
     if (report->facts.children.size_bytes == 4 &&
         memcmp(report->facts.children.data, "poll", 4) == 0)

@@ -115,13 +115,6 @@ static int put_tasks(struct cairn_report *report, size_t usual, struct cairn_err
     return 0;
 }
 
-static int put_counted(struct cairn_report *report, size_t usual, struct cairn_err *err)
-{
-    if (cairn_report_counted(report, usual) < 0)
-        return cairn_err_set(err, -CAIRN_ENOMEM, 0, "report", "cannot report the lines");
-    return 0;
-}
-
 static int put_regions(struct cairn_report *report, struct cairn_err *err)
 {
     int code = cairn_report_regions(report, OVERVIEW_REGIONS);
@@ -156,7 +149,7 @@ static int put_view(struct cairn_report *report, struct cairn_err *err)
     if (by == CAIRN_BY_FUNCTION && cairn_exact_table_has(report->tally))
         return put_exact(report, VIEW_ROWS, err);
     if (by == CAIRN_BY_LINE)
-        CAIRN_TRY(put_counted(report, VIEW_ROWS, err));
+        CAIRN_TRY(cairn_report_counted(report, VIEW_ROWS, err));
     if (!places)
         return put_groups(report, by, VIEW_ROWS, titles[by], err);
     CAIRN_TRY(make_rows(report, by, only_program, &rows, err));
@@ -185,6 +178,8 @@ static int put_neighbours(struct cairn_report *report, struct cairn_err *err)
 {
     struct cairn_rows callers, callees, self;
 
+    if (cairn_exact_table_is_told(report->tally)) /* facts, where all else is inferred */
+        return cairn_report_exact_of(report, EDGE_ROWS, err);
     CAIRN_TRY(
         cairn_rows_callers(report->tally, report->options->of, &callers, &callees, &self, err));
     put_subtitle(report, "called by");
@@ -196,7 +191,7 @@ static int put_neighbours(struct cairn_report *report, struct cairn_err *err)
     cairn_rows_release(&callers);
     cairn_rows_release(&callees);
     cairn_rows_release(&self);
-    return 0;
+    return cairn_report_exact_of(report, EDGE_ROWS, err);
 }
 
 /* The function with most time of its own, when the samples can tell that it is one. */
@@ -219,7 +214,7 @@ static int put_body(struct cairn_report *report, const struct cairn_rows *functi
         return put_tasks(report, VIEW_ROWS, err);
     if (report->options->by >= 0)
         return put_view(report, err);
-    CAIRN_TRY(put_counted(report, OVERVIEW_COUNTED, err));
+    CAIRN_TRY(cairn_report_counted(report, OVERVIEW_COUNTED, err));
     CAIRN_TRY(put_overview(report, functions, err));
     CAIRN_TRY(put_regions(report, err));
     CAIRN_TRY(cairn_report_slow(report, OVERVIEW_REGIONS, err));

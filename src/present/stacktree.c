@@ -47,7 +47,7 @@ void cairn_frame_text(struct cairn_buf *out, const struct cairn_model *model, ui
         cairn_buf_add_str(out, " [");
         cairn_buf_add(out, function->module.data, function->module.size_bytes);
         cairn_buf_u8(out, ']');
-    } else if (function->kind == CAIRN_FUNCTION_PYTHON) {
+    } else if (function->kind == CAIRN_FUNCTION_PYTHON && function->file.size_bytes > 0) {
         cairn_buf_add_str(out, " (");
         cairn_buf_add(out, function->file.data, function->file.size_bytes);
         if (lines != CAIRN_EXPORT_LINES_NONE && line > 0)

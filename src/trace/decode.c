@@ -190,7 +190,13 @@ static inline int quick_uvarint(struct cairn_cursor *cur, uint64_t *ret_value)
     return cairn_cursor_uvarint(cur, ret_value);
 }
 
-/* Puts the seven low bits of each of eight bytes together. */
+/* Puts the seven low bits of each of four bytes together, or of eight. */
+static inline uint64_t join_four_sevens(uint32_t word)
+{
+    word = (word & 0x007f007f) | (word & 0x7f007f00) >> 1;
+    return (word & 0x00003fff) | (word & 0x3fff0000) >> 2;
+}
+
 static inline uint64_t join_sevens(uint64_t word)
 {
     word = (word & UINT64_C(0x007f007f007f007f)) | (word & UINT64_C(0x7f007f007f007f00)) >> 1;
@@ -199,7 +205,8 @@ static inline uint64_t join_sevens(uint64_t word)
 }
 
 /* Where lengths are mixed, a branch on them is guessed wrong half of the time and costs more than
- * this arithmetic. Reads as many as it can, up to `count`; returns how many. */
+ * this arithmetic; but hardly any are above four bytes. Reads as many as it can, up to `count`;
+ * returns how many. */
 static size_t read_mixed(struct cairn_cursor *cur, uint64_t *values, size_t count)
 {
     const uint8_t *p = cur->next;
@@ -214,7 +221,34 @@ static size_t read_mixed(struct cairn_cursor *cur, uint64_t *values, size_t coun
         if (!ends) /* nine or ten bytes */
             break;
         p += __builtin_ctzll(ends) / 8 + 1;
-        values[done] = join_sevens(word & (ends ^ (ends - 1)));
+        word &= ends ^ (ends - 1);
+        values[done] = word >> 32 ? join_sevens(word) : join_four_sevens((uint32_t)word);
+    }
+    cur->next = p;
+    return done;
+}
+
+/* Where nearly all are single bytes: eight at a time, up to the first that is not single. Reads up
+ * to `count`, and not the last few; returns how many. */
+static size_t read_single(struct cairn_cursor *cur, uint64_t *values, size_t count)
+{
+    const uint8_t *p = cur->next;
+    uint64_t longer = 0;
+    size_t done = 0;
+
+    while (longer == 0 && count - done >= 8 && cur->end - p >= 8) {
+        uint64_t word;
+        size_t single = 8;
+
+        memcpy(&word, p, sizeof(word));
+#pragma GCC unroll 8
+        for (int i = 0; i < 8; i++)
+            values[done + (size_t)i] = p[i];
+        longer = le64toh(word) & UINT64_C(0x8080808080808080);
+        if (longer)
+            single = (size_t)__builtin_ctzll(longer) / 8;
+        done += single;
+        p += single;
     }
     cur->next = p;
     return done;
@@ -223,14 +257,15 @@ static size_t read_mixed(struct cairn_cursor *cur, uint64_t *values, size_t coun
 /* As many bytes as values: each must be one. */
 static int read_bytes(struct cairn_cursor *cur, uint64_t *values, size_t count)
 {
+    size_t done = read_single(cur, values, count);
     const uint8_t *bytes = cur->next;
     uint8_t all = 0;
 
-    for (size_t i = 0; i < count; i++) {
-        values[i] = bytes[i];
+    for (size_t i = 0; i < count - done; i++) {
+        values[done + i] = bytes[i];
         all |= bytes[i];
     }
-    cur->next += count;
+    cur->next += count - done;
     return all < 0x80 ? 0 : -CAIRN_EDAMAGED;
 }
 
@@ -241,12 +276,17 @@ static int read_unsigned(struct cairn_cursor *cur, uint64_t *values, size_t coun
     if (size_bytes == count)
         return read_bytes(cur, values, count);
     while (i < count) {
-        if (size_bytes > count + count / 8)
-            i += read_mixed(cur, &values[i], count - i);
+        i += size_bytes > count + count / 8 ? read_mixed(cur, &values[i], count - i)
+                                            : read_single(cur, &values[i], count - i);
         if (i < count)
             CAIRN_TRY(quick_uvarint(cur, &values[i++]));
     }
     return 0;
+}
+
+static inline uint64_t unzigzag(uint64_t value)
+{
+    return (value >> 1) ^ (0 - (value & 1));
 }
 
 /* Zigzag; with `delta` each value is the difference to the one before. */
@@ -255,11 +295,13 @@ static int read_signed(struct cairn_cursor *cur, bool delta, uint64_t *values, s
     uint64_t last = 0;
 
     CAIRN_TRY(read_unsigned(cur, values, count));
-    for (size_t i = 0; i < count; i++) {
-        uint64_t value = (values[i] >> 1) ^ (0 - (values[i] & 1));
-
-        last = delta ? last + value : value;
-        values[i] = last;
+    if (delta) {
+#pragma GCC unroll 4
+        for (size_t i = 0; i < count; i++)
+            values[i] = last += unzigzag(values[i]);
+    } else {
+        for (size_t i = 0; i < count; i++)
+            values[i] = unzigzag(values[i]);
     }
     return 0;
 }
@@ -271,28 +313,60 @@ static int read_doubles(struct cairn_cursor *cur, uint64_t *values, size_t count
     return 0;
 }
 
-static int read_runs(struct cairn_cursor *cur, uint8_t encoding, uint64_t *values, size_t count)
+/* A value, or a difference in zigzag, and how often; most pairs take two bytes. */
+static inline int read_run(struct cairn_cursor *cur, size_t most, uint64_t *ret_value,
+                           size_t *ret_run)
 {
-    uint64_t value = 0;
-    size_t filled = 0;
+    const uint8_t *p = cur->next;
+    uint64_t run;
 
-    while (filled < count) {
-        int64_t step;
-        uint64_t run;
-
-        if (encoding == CAIRN_ENC_RLE) {
-            CAIRN_TRY(quick_uvarint(cur, &value));
-            step = 0;
-        } else {
-            CAIRN_TRY(cairn_cursor_svarint(cur, &step));
-        }
+    if (cur->end - p >= 2 && !((p[0] | p[1]) & 0x80)) {
+        *ret_value = p[0];
+        run = p[1];
+        cur->next = p + 2;
+    } else {
+        CAIRN_TRY(quick_uvarint(cur, ret_value));
         CAIRN_TRY(quick_uvarint(cur, &run));
-        if (run == 0 || run > count - filled)
-            return -CAIRN_EDAMAGED;
-        for (; run > 0; run--) {
-            value += (uint64_t)step;
-            values[filled++] = value;
+    }
+    if (run == 0 || run > most)
+        return -CAIRN_EDAMAGED;
+    *ret_run = (size_t)run;
+    return 0;
+}
+
+static int read_runs(struct cairn_cursor *cur, uint64_t *values, size_t count)
+{
+    uint64_t *const end = values + count;
+
+    while (values < end) {
+        uint64_t value;
+        size_t run;
+
+        CAIRN_TRY(read_run(cur, (size_t)(end - values), &value, &run));
+        for (; run >= 8; run -= 8, values += 8) {
+#pragma GCC unroll 8
+            for (int i = 0; i < 8; i++)
+                values[i] = value;
         }
+        for (; run > 0; run--)
+            *values++ = value;
+    }
+    return 0;
+}
+
+static int read_delta_runs(struct cairn_cursor *cur, uint64_t *values, size_t count)
+{
+    uint64_t *const end = values + count;
+    uint64_t last = 0;
+
+    while (values < end) {
+        uint64_t step;
+        size_t run;
+
+        CAIRN_TRY(read_run(cur, (size_t)(end - values), &step, &run));
+        step = unzigzag(step);
+        for (uint64_t *stop = values + run; values < stop; values++)
+            *values = last += step;
     }
     return 0;
 }
@@ -307,8 +381,10 @@ static int read_values(struct cairn_cursor *cur, uint8_t encoding, uint64_t *val
         return read_signed(cur, encoding == CAIRN_ENC_DELTA, values, count);
     case CAIRN_ENC_F64:
         return read_doubles(cur, values, count);
+    case CAIRN_ENC_RLE:
+        return read_runs(cur, values, count);
     default:
-        return read_runs(cur, encoding, values, count);
+        return read_delta_runs(cur, values, count);
     }
 }
 
@@ -324,7 +400,7 @@ static int skip_uvarints(struct cairn_cursor *cur, size_t count)
 
         memcpy(&word, p, sizeof(word)); /* in any byte order: they are only counted */
         ends = ~word & UINT64_C(0x8080808080808080);
-        end_count = (size_t)__builtin_popcountll(ends);
+        end_count = (size_t)((ends >> 7) * UINT64_C(0x0101010101010101) >> 56);
         if (!(ends >> 32) || !(uint32_t)ends || end_count > count)
             break;
         count -= end_count;
@@ -345,13 +421,11 @@ static int skip_uvarints(struct cairn_cursor *cur, size_t count)
 static int skip_runs(struct cairn_cursor *cur, size_t count)
 {
     while (count > 0) {
-        uint64_t value, run;
+        uint64_t value;
+        size_t run;
 
-        CAIRN_TRY(quick_uvarint(cur, &value));
-        CAIRN_TRY(quick_uvarint(cur, &run));
-        if (run == 0 || run > count)
-            return -CAIRN_EDAMAGED;
-        count -= (size_t)run;
+        CAIRN_TRY(read_run(cur, count, &value, &run));
+        count -= run;
     }
     return 0;
 }

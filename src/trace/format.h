@@ -95,8 +95,10 @@ enum cairn_row_kind {
     CAIRN_ROW_ALLOC = 6,  /* track time stack address bytes */
     CAIRN_ROW_GPU = 7,    /* track time dur stack correlation */
     CAIRN_ROW_BENCH = 8,
-    CAIRN_ROW_MARK = 9,  /* track time dur stack(label) state on: a region, or a mark */
-    CAIRN_ROW_TASK = 10, /* track time dur stack tasks state: so many tasks on one stack */
+    CAIRN_ROW_MARK = 9,   /* track time dur stack(label) state on: a region, or a mark */
+    CAIRN_ROW_TASK = 10,  /* track time dur stack tasks state: so many tasks on one stack */
+    CAIRN_ROW_PAIR = 11,  /* track stack calls primitive self total plain: another tool's counts */
+    CAIRN_ROW_GIVEN = 12, /* track code offset string on hits: what an instruction was given */
 };
 
 /* Column "state" of a mark. */
@@ -135,7 +137,7 @@ enum cairn_overlay {
 enum cairn_location_kind {
     CAIRN_LOC_PYTHON = 1, /* code id, instruction offset in bytes (-1: before the first) */
     CAIRN_LOC_NATIVE = 2, /* module id, offset in the file */
-    CAIRN_LOC_LABEL = 3,  /* string id: [torn], [truncated], [not python], a mark's name */
+    CAIRN_LOC_LABEL = 3,  /* string id: [torn], [truncated], [cairn], a mark's name */
 };
 
 enum cairn_track_kind {

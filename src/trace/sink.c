@@ -19,15 +19,17 @@
 #include "clock.h"
 #include "io.h"
 #include "rng.h"
+#include "writing.h"
 
 #define ZSTD_LEVEL 3
 #define RESERVE_BYTES ((uint64_t)1 << 20)
 #define SYNC_DISTANCE_NS 1000000000u
+#define FIRST_OF_SET 1 /* the chunk behind the one that tells of the set */
 
 struct cairn_sink {
     char *base, *path; /* as given, and of the current file; both "" for a memfd */
     const struct cairn_owner *owner;
-    bool force, sync, held;
+    bool force, sync;
     bool made; /* the current file */
     uint64_t rotate_bytes;
     uint64_t set_id, sequence;
@@ -141,6 +143,7 @@ static int open_file(struct cairn_sink *sink, struct cairn_err *err)
         return cairn_err_set(err, code == -CAIRN_ENOTFOUND ? -CAIRN_EIO : code, -fd, "sink",
                              "cannot create the recording %s", sink->path);
     }
+    cairn_writing_hold(fd);
     sink->fd = fd;
     sink->file_id = new_id();
     sink->number = 0;
@@ -382,12 +385,18 @@ int cairn_sink_append(struct cairn_sink *sink, uint16_t kind, uint32_t writer, u
                                    .first_ns = first_ns,
                                    .last_ns = last_ns,
                                    .track_mask = track_mask};
-    struct cairn_err why = {0};
-    int code = append(sink, &head, sections, err);
 
-    if (code < 0 || sink->held || sink->rotate_bytes == 0 || kind == CAIRN_CHUNK_END ||
-        sink->file_bytes < sink->rotate_bytes)
-        return code;
+    return append(sink, &head, sections, err);
+}
+
+int cairn_sink_turn(struct cairn_sink *sink, struct cairn_err *err)
+{
+    struct cairn_err why = {0};
+    int code;
+
+    if (sink->failed.code < 0 || sink->rotate_bytes == 0 || sink->file_bytes < sink->rotate_bytes ||
+        sink->number <= FIRST_OF_SET)
+        return 0;
     code = rotate(sink, &why);
     if (code < 0) {
         sink->failed = why;
@@ -395,11 +404,6 @@ int cairn_sink_append(struct cairn_sink *sink, uint16_t kind, uint32_t writer, u
             *err = why;
     }
     return code;
-}
-
-void cairn_sink_hold(struct cairn_sink *sink, bool held)
-{
-    sink->held = held;
 }
 
 int cairn_sink_open(const struct cairn_sink_options *options, struct cairn_sink **ret_sink,

@@ -6,6 +6,7 @@
  * may share a sink. Rotation (rotate_bytes) closes the file and goes on in PATH.1, PATH.2 …: each
  * starts with a SET section and is self-contained; writers see it by `generation` and send their
  * dictionary entries again as they are used.
+ * While it is open its file is held (writing.h), so that readers can tell that it still grows.
  * Owner: the sink owns the descriptor. Threads: one at a time.
  */
 #ifndef CAIRN_SINK_H
@@ -39,8 +40,9 @@ int cairn_sink_append(struct cairn_sink *sink, uint16_t kind, uint32_t writer, u
                       uint64_t last_ns, uint64_t track_mask, struct cairn_span sections,
                       struct cairn_err *err);
 
-/* While held, the sink does not rotate: for a writer whose pending data takes several chunks. */
-void cairn_sink_hold(struct cairn_sink *sink, bool held);
+/* Goes on in a new file if this one is large enough: for a writer that has rows to put in it, so
+ * that no file of a set is without any. A failure is every later append's as well. */
+int cairn_sink_turn(struct cairn_sink *sink, struct cairn_err *err);
 
 /* Rises at each rotation, from 1. */
 uint32_t cairn_sink_generation(const struct cairn_sink *sink);

@@ -18,7 +18,7 @@
 
 size_t cairn_writer_count(const struct cairn_writer *writer, enum cairn_part part)
 {
-    return writer->parts[part].stamps.count;
+    return writer->parts[part].count;
 }
 
 /* Ids start at 1; 0 is taken from the start and never sent. */
@@ -32,7 +32,7 @@ static int begin_parts(struct cairn_writer *writer)
         struct cairn_part_state *part = &writer->parts[i];
 
         CAIRN_TRY(cairn_vec_reserve(&part->stamps, 1, CAIRN_IDS_MAX));
-        part->stamps.count = 1;
+        part->count = 1;
         part->fresh = 1;
     }
     return 0;
@@ -46,6 +46,7 @@ static int begin(struct cairn_writer *writer)
     cairn_map_init(&writer->codes_by_content, CAIRN_IDS_MAX);
     cairn_idset_init(&writer->locations_by_content);
     cairn_idset_init(&writer->stacks_by_content);
+    cairn_writer_tracks_init(&writer->tracks);
     cairn_buf_init(&writer->env, ENV_MAX_BYTES);
     cairn_buf_init(&writer->column, BUF_MAX_BYTES);
     cairn_buf_init(&writer->body, BUF_MAX_BYTES);
@@ -129,16 +130,16 @@ static int reserve_stamp(struct cairn_writer *writer, enum cairn_part part)
 {
     struct cairn_part_state *state = &writer->parts[part];
 
-    return cairn_vec_reserve(&state->stamps, state->stamps.count + 1, CAIRN_IDS_MAX);
+    return cairn_vec_reserve(&state->stamps, state->count + 1, CAIRN_IDS_MAX);
 }
 
 static uint32_t add_stamp(struct cairn_writer *writer, enum cairn_part part, size_t size_bytes)
 {
     struct cairn_part_state *state = &writer->parts[part];
 
-    state->stamps.items[state->stamps.count] = 0;
+    state->stamps.items[state->count] = 0;
     writer->dict_bytes += size_bytes;
-    return (uint32_t)state->stamps.count++;
+    return (uint32_t)state->count++;
 }
 
 /* Whether the id was given out; 0 stands for "none". */
@@ -396,7 +397,7 @@ static int replace_track(struct cairn_writer *writer, const struct cairn_track_d
         return 0;
     CAIRN_TRY(cairn_vec_reserve(&writer->changed_tracks, count + 1, CAIRN_IDS_MAX));
     CAIRN_TRY(cairn_writer_tracks_put(&writer->tracks, id, def));
-    state->stamps.items[id] = 0;
+    *cairn_writer_tracks_stamp(&writer->tracks, id) = 0;
     if (id < state->fresh) {
         writer->changed_tracks.items[count] = id;
         writer->changed_tracks.count++;
@@ -418,9 +419,9 @@ int cairn_writer_track(struct cairn_writer *writer, const struct cairn_track_def
         return -CAIRN_EINTERNAL;
     if (id < count)
         return replace_track(writer, def, (uint32_t)id);
-    CAIRN_TRY(reserve_stamp(writer, CAIRN_PART_TRACK));
     CAIRN_TRY(cairn_writer_tracks_put(&writer->tracks, (uint32_t)count, def));
-    *ret_id = add_stamp(writer, CAIRN_PART_TRACK, 16);
+    writer->dict_bytes += 16;
+    *ret_id = (uint32_t)writer->parts[CAIRN_PART_TRACK].count++;
     return 0;
 }
 

@@ -1,5 +1,6 @@
 #include "writer_encode.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "clock.h"
@@ -193,8 +194,43 @@ static void put_values(struct cairn_buf *buf, uint8_t encoding, const uint64_t *
     }
 }
 
-/* Tracks whose ids lie further apart than this are not sorted by counting. */
-#define TRACK_RANGE_MAX ((uint64_t)1 << 20)
+/* Tracks whose ids lie further apart than this, and than the rows are many, are sorted by
+ * comparing: ids are not given out again, and counting them would take the more the longer a
+ * program runs. */
+#define TRACK_RANGE_MAX ((uint64_t)1 << 12)
+
+static int by_key(const void *a, const void *b)
+{
+    uint64_t left = *(const uint64_t *)a, right = *(const uint64_t *)b;
+
+    return (left > right) - (left < right);
+}
+
+/* No two keys are equal, so rows of one track stay in their order. */
+static int order_by_comparing(struct cairn_writer *writer, const uint64_t *tracks, size_t count)
+{
+    CAIRN_TRY(cairn_vec_reserve(&writer->ordered, count, CAIRN_ROWS_MAX));
+    for (size_t i = 0; i < count; i++)
+        writer->ordered.items[i] = tracks[i] << 32 | i;
+    qsort(writer->ordered.items, count, sizeof(uint64_t), by_key);
+    for (size_t i = 0; i < count; i++)
+        writer->order.items[i] = (uint32_t)writer->ordered.items[i];
+    return 0;
+}
+
+static int order_by_counting(struct cairn_writer *writer, const uint64_t *tracks, size_t count,
+                             uint64_t least, uint64_t most)
+{
+    CAIRN_TRY(cairn_vec_reserve(&writer->starts, most - least + 2, CAIRN_IDS_MAX));
+    memset(writer->starts.items, 0, (most - least + 2) * sizeof(uint32_t));
+    for (size_t i = 0; i < count; i++)
+        writer->starts.items[tracks[i] - least + 1]++;
+    for (uint64_t i = 1; i <= most - least; i++)
+        writer->starts.items[i] += writer->starts.items[i - 1];
+    for (size_t i = 0; i < count; i++)
+        writer->order.items[writer->starts.items[tracks[i] - least]++] = (uint32_t)i;
+    return 0;
+}
 
 /* The rows of one track next to each other, in the order they came: what follows is then much like
  * what went before, and a third of the file is saved. *ret_order: the rows in that order, or NULL
@@ -216,18 +252,14 @@ static int order_by_track(struct cairn_writer *writer, const struct cairn_writer
         ascend &= tracks[i] >= most;
         most = tracks[i] > most ? tracks[i] : most;
     }
-    if (tracks == NULL || ascend || most - least > TRACK_RANGE_MAX)
+    if (tracks == NULL || ascend)
         return 0;
 
     CAIRN_TRY(cairn_vec_reserve(&writer->order, table->row_count, CAIRN_ROWS_MAX));
-    CAIRN_TRY(cairn_vec_reserve(&writer->starts, most - least + 2, TRACK_RANGE_MAX + 2));
-    memset(writer->starts.items, 0, (most - least + 2) * sizeof(uint32_t));
-    for (size_t i = 0; i < table->row_count; i++)
-        writer->starts.items[tracks[i] - least + 1]++;
-    for (uint64_t i = 1; i <= most - least; i++)
-        writer->starts.items[i] += writer->starts.items[i - 1];
-    for (size_t i = 0; i < table->row_count; i++)
-        writer->order.items[writer->starts.items[tracks[i] - least]++] = (uint32_t)i;
+    if (most - least > TRACK_RANGE_MAX && most - least > table->row_count)
+        CAIRN_TRY(order_by_comparing(writer, tracks, table->row_count));
+    else
+        CAIRN_TRY(order_by_counting(writer, tracks, table->row_count, least, most));
     *ret_order = writer->order.items;
     return 0;
 }

@@ -31,7 +31,8 @@ enum cairn_part { /* the dictionaries that have ids */
 };
 
 struct cairn_part_state {
-    CAIRN_VEC(uint32_t) stamps; /* by id; as many as there are entries, id 0 included */
+    size_t count;               /* ids that were given out, 0 included */
+    CAIRN_VEC(uint32_t) stamps; /* by id; those of tracks are with them, and go with them */
     CAIRN_VEC(uint32_t) again;  /* older ids that go out with this chunk */
     size_t fresh;               /* the first id that was never sent */
 };

@@ -20,17 +20,27 @@ static const struct section_of_part sections[] = {
     {CAIRN_PART_STACK, CAIRN_SECTION_STACKS},   {CAIRN_PART_TRACK, CAIRN_SECTION_TRACKS},
 };
 
+/* NULL: it is a track, and was said to be over. */
+static uint32_t *stamp_of(struct cairn_writer *writer, enum cairn_part part, uint32_t id)
+{
+    if (part == CAIRN_PART_TRACK)
+        return cairn_writer_tracks_stamp(&writer->tracks, id);
+    return &writer->parts[part].stamps.items[id];
+}
+
 /* Makes sure that entry `id` is in the file before this chunk's rows. */
 static int need(struct cairn_writer *writer, enum cairn_part part, uint32_t id)
 {
     struct cairn_part_state *state = &writer->parts[part];
+    uint32_t *stamp;
 
-    if (id == 0 || id >= state->fresh || state->stamps.items[id] == writer->epoch)
+    if (id == 0 || id >= state->fresh)
         return 0;
-    if (part == CAIRN_PART_TRACK && !cairn_writer_tracks_get(&writer->tracks, id))
-        return 0; /* it was said to be over: readers count what refers to it */
+    stamp = stamp_of(writer, part, id);
+    if (!stamp || *stamp == writer->epoch)
+        return 0; /* what is over and named all the same, readers count */
     CAIRN_TRY(cairn_vec_reserve(&state->again, state->again.count + 1, CAIRN_IDS_MAX));
-    state->stamps.items[id] = writer->epoch;
+    *stamp = writer->epoch;
     state->again.items[state->again.count++] = id;
     return 0;
 }
@@ -83,7 +93,7 @@ static int need_part_refs(struct cairn_writer *writer, enum cairn_part part)
 {
     struct cairn_part_state *state = &writer->parts[part];
 
-    for (size_t id = state->fresh; id < state->stamps.count; id++)
+    for (size_t id = state->fresh; id < state->count; id++)
         CAIRN_TRY(need_refs(writer, part, (uint32_t)id));
     for (size_t i = 0; i < state->again.count; i++)
         CAIRN_TRY(need_refs(writer, part, state->again.items[i]));
@@ -152,7 +162,7 @@ static int send_part(struct cairn_writer *writer, const struct section_of_part *
                      struct cairn_err *err)
 {
     const struct cairn_part_state *state = &writer->parts[section->part];
-    size_t old = state->again.count, total = old + state->stamps.count - state->fresh;
+    size_t old = state->again.count, total = old + state->count - state->fresh;
 
     writer->last_location = 0;
     for (size_t i = 0; i < total;) {
@@ -289,6 +299,15 @@ static struct extent measure(const struct cairn_writer *writer)
     return extent;
 }
 
+static bool has_rows(const struct cairn_writer *writer)
+{
+    for (size_t i = 0; i < writer->tables.count; i++) {
+        if (writer->tables.items[i].row_count > 0)
+            return true;
+    }
+    return false;
+}
+
 static bool has_pending(const struct cairn_writer *writer)
 {
     bool pending = writer->changed_tracks.count > 0 || writer->late_lines.count > 0 ||
@@ -296,12 +315,10 @@ static bool has_pending(const struct cairn_writer *writer)
                    writer->ticks.numbers.count > 0;
 
     for (size_t i = 0; i < CAIRN_PART_COUNT; i++)
-        pending |= writer->parts[i].stamps.count > writer->parts[i].fresh;
+        pending |= writer->parts[i].count > writer->parts[i].fresh;
     for (size_t i = 0; i < writer->counters.count; i++)
         pending |= writer->counters.items[i].dirty;
-    for (size_t i = 0; i < writer->tables.count; i++)
-        pending |= writer->tables.items[i].row_count > 0;
-    return pending;
+    return pending || has_rows(writer);
 }
 
 /* The sink is in a new file: it holds nothing of ours yet. */
@@ -325,8 +342,12 @@ static void forget_pending(struct cairn_writer *writer)
     for (size_t i = 0; i < CAIRN_PART_COUNT; i++) {
         struct cairn_part_state *state = &writer->parts[i];
 
-        for (; state->fresh < state->stamps.count; state->fresh++)
-            state->stamps.items[state->fresh] = writer->epoch;
+        for (; state->fresh < state->count; state->fresh++) {
+            uint32_t *stamp = stamp_of(writer, (enum cairn_part)i, (uint32_t)state->fresh);
+
+            if (stamp)
+                *stamp = writer->epoch;
+        }
     }
     for (size_t i = 0; i < writer->counters.count; i++)
         writer->counters.items[i].dirty = false;
@@ -352,8 +373,6 @@ static int seal(struct cairn_writer *writer, uint16_t kind, struct cairn_err *er
     CAIRN_TRY(send_dictionaries(writer, err));
     CAIRN_TRY(add_facts(writer));
     CAIRN_TRY(add_rows(writer));
-    /* The rows close the flush: only behind them may the sink go on to another file. */
-    cairn_sink_hold(writer->sink, false);
     return cairn_sink_append(writer->sink, kind, writer->options.id, extent.first_ns,
                              extent.last_ns, extent.track_mask, cairn_buf_span(&writer->out), err);
 }
@@ -365,12 +384,11 @@ int cairn_writer_flush(struct cairn_writer *writer, uint16_t kind, struct cairn_
 
     if (kind != CAIRN_CHUNK_END && !has_pending(writer))
         return 0;
-    code = begin_generation(writer);
-    if (code == 0) {
-        cairn_sink_hold(writer->sink, true);
+    code = has_rows(writer) ? cairn_sink_turn(writer->sink, &why) : 0;
+    if (code == 0)
+        code = begin_generation(writer);
+    if (code == 0)
         code = seal(writer, kind, &why);
-        cairn_sink_hold(writer->sink, false);
-    }
     for (size_t i = 0; i < CAIRN_PART_COUNT; i++)
         writer->parts[i].again.count = 0;
     cairn_buf_clear(&writer->body);

@@ -7,21 +7,35 @@
 
 #define BLOCKS_MAX ((size_t)UINT32_MAX / CAIRN_TRACK_BLOCK)
 
+void cairn_writer_tracks_init(struct cairn_writer_tracks *tracks)
+{
+    *tracks = (struct cairn_writer_tracks){0};
+    cairn_map_init(&tracks->blocks, BLOCKS_MAX);
+}
+
+static struct cairn_track_block *block_of(uint64_t value)
+{
+    return (struct cairn_track_block *)(uintptr_t)value;
+}
+
 void cairn_writer_tracks_release(struct cairn_writer_tracks *tracks)
 {
-    for (size_t i = 0; i < tracks->blocks.count; i++)
-        free(tracks->blocks.items[i]);
-    cairn_vec_release(&tracks->blocks);
+    uint64_t number, none, block;
+    size_t at = 0;
+
+    while (cairn_map_next(&tracks->blocks, &at, &number, &none, &block))
+        free(block_of(block));
+    cairn_map_release(&tracks->blocks);
     cairn_vec_release(&tracks->over);
 }
 
 static struct cairn_kept_track *find(const struct cairn_writer_tracks *tracks, uint32_t id)
 {
-    size_t block = id / CAIRN_TRACK_BLOCK;
+    uint64_t block;
 
-    if (block >= tracks->blocks.count || !tracks->blocks.items[block])
+    if (!cairn_map_get(&tracks->blocks, id / CAIRN_TRACK_BLOCK, 0, &block))
         return NULL;
-    return &tracks->blocks.items[block]->items[id % CAIRN_TRACK_BLOCK];
+    return &block_of(block)->items[id % CAIRN_TRACK_BLOCK];
 }
 
 const struct cairn_track_def *cairn_writer_tracks_get(const struct cairn_writer_tracks *tracks,
@@ -32,16 +46,24 @@ const struct cairn_track_def *cairn_writer_tracks_get(const struct cairn_writer_
     return kept ? &kept->def : NULL;
 }
 
+uint32_t *cairn_writer_tracks_stamp(const struct cairn_writer_tracks *tracks, uint32_t id)
+{
+    struct cairn_kept_track *kept = find(tracks, id);
+
+    return kept && kept->state != CAIRN_KEPT_GONE ? &kept->stamp : NULL;
+}
+
 static int add_block(struct cairn_writer_tracks *tracks)
 {
-    struct cairn_track_block *block;
+    struct cairn_track_block *block = cairn_calloc(1, sizeof(*block));
+    int code =
+        block ? cairn_map_put(&tracks->blocks, tracks->made, 0, (uintptr_t)block) : -CAIRN_ENOMEM;
 
-    CAIRN_TRY(cairn_vec_reserve(&tracks->blocks, tracks->blocks.count + 1, BLOCKS_MAX));
-    block = cairn_calloc(1, sizeof(*block));
-    if (!block)
-        return -CAIRN_ENOMEM;
-    tracks->blocks.items[tracks->blocks.count++] = block;
-    return 0;
+    if (code < 0)
+        free(block);
+    else
+        tracks->made++;
+    return code;
 }
 
 static void count_child(struct cairn_writer_tracks *tracks, uint32_t parent, uint32_t more)
@@ -57,7 +79,7 @@ int cairn_writer_tracks_put(struct cairn_writer_tracks *tracks, uint32_t id,
 {
     struct cairn_kept_track *kept;
 
-    while (id / CAIRN_TRACK_BLOCK >= tracks->blocks.count)
+    while (id / CAIRN_TRACK_BLOCK >= tracks->made)
         CAIRN_TRY(add_block(tracks));
     kept = find(tracks, id);
     if (!kept)
@@ -85,13 +107,14 @@ static void drop(struct cairn_writer_tracks *tracks, uint32_t id)
     struct cairn_kept_track *kept = find(tracks, id);
 
     while (kept && kept->state == CAIRN_KEPT_OVER && !kept->children) {
-        struct cairn_track_block **block = &tracks->blocks.items[id / CAIRN_TRACK_BLOCK];
+        uint64_t number = id / CAIRN_TRACK_BLOCK, block = 0;
 
         id = kept->def.parent;
         kept->state = CAIRN_KEPT_GONE;
-        if (++(*block)->gone == CAIRN_TRACK_BLOCK) {
-            free(*block);
-            *block = NULL;
+        cairn_map_get(&tracks->blocks, number, 0, &block);
+        if (++block_of(block)->gone == CAIRN_TRACK_BLOCK) {
+            cairn_map_remove(&tracks->blocks, number, 0);
+            free(block_of(block));
         }
         count_child(tracks, id, (uint32_t)-1);
         kept = id ? find(tracks, id) : NULL;

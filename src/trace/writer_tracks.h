@@ -9,16 +9,19 @@
 
 #include <stdint.h>
 
-#include "wire.h"
+#include "map.h"
 #include "vec.h"
+#include "wire.h"
 
-#define CAIRN_TRACK_BLOCK 64
+/* Few: a task's track stays, and keeps its block. */
+#define CAIRN_TRACK_BLOCK 8
 
 enum cairn_kept_state { CAIRN_KEPT, CAIRN_KEPT_OVER, CAIRN_KEPT_GONE };
 
 struct cairn_kept_track {
     struct cairn_track_def def;
     uint32_t children; /* that are kept */
+    uint32_t stamp;    /* of the file that has it: writer_parts.h */
     uint8_t state;
 };
 
@@ -27,16 +30,22 @@ struct cairn_track_block {
     uint32_t gone; /* when all are, the block is */
 };
 
-struct cairn_writer_tracks {                      /* all 0: none */
-    CAIRN_VEC(struct cairn_track_block *) blocks; /* NULL: it is gone */
-    CAIRN_VEC(uint32_t) over;                     /* since the last cairn_writer_tracks_drop() */
+struct cairn_writer_tracks {
+    struct cairn_map blocks;  /* number of it -> struct cairn_track_block *; those that are kept */
+    uint32_t made;            /* how many there have been */
+    CAIRN_VEC(uint32_t) over; /* since the last cairn_writer_tracks_drop() */
 };
+
+void cairn_writer_tracks_init(struct cairn_writer_tracks *tracks);
 
 void cairn_writer_tracks_release(struct cairn_writer_tracks *tracks);
 
 /* NULL: it went. */
 const struct cairn_track_def *cairn_writer_tracks_get(const struct cairn_writer_tracks *tracks,
                                                       uint32_t id);
+
+/* Its stamp, 0 as long as nobody set it; NULL: it went. */
+uint32_t *cairn_writer_tracks_stamp(const struct cairn_writer_tracks *tracks, uint32_t id);
 
 /* Adds the track of the next id, or replaces one that is there; 0 or -CAIRN_ENOMEM. */
 int cairn_writer_tracks_put(struct cairn_writer_tracks *tracks, uint32_t id,

@@ -135,3 +135,19 @@ def test_a_reader_that_knows_much_sees_what_a_new_one_sees(running):
     print(f"\n{interpreter.label} {script}: {told}")
     assert stops == STOPS
     assert upper_tail(stops, MOST_DIFFERENT, stops - agreed) > FALSE_ALARM, text[-3000:]
+
+
+def test_what_a_generator_runs_is_no_root(interpreter):
+    """A copy that spans two calls of a generator shows its frame as nobody's, and running."""
+    if interpreter.version >= (3, 11):
+        pytest.skip("frames are objects until 3.10")
+    process = harness.spawn(interpreter.command("orphan.py"))
+    try:
+        assert harness.read_line(process).strip() == "ready"
+        for line in stacks_of(process.pid, 20).splitlines():
+            assert not line.startswith("ok;generate"), line
+    finally:
+        harness.end_group(process)
+        process.wait(timeout=harness.DEADLINE_S)
+        for stream in (process.stdin, process.stdout, process.stderr):
+            stream.close()

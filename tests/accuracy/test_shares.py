@@ -102,7 +102,7 @@ def test_twins_are_on_the_diagonal(cairn, interpreter, share):
 
 @pytest.mark.skipif(
     not os.environ.get("CAIRN_FULL"),
-    reason="not solved, see docs/accuracy.md: 2 to 9 % too much on a quiet machine; in make test-full",
+    reason="not solved, see docs/accuracy.md: up to 7 % too much on a quiet machine; in make test-full",
 )
 def test_threads_that_live_one_millisecond(cairn, interpreter):
     """Their time is there, met or not; for their processor time there is a test of its own."""

@@ -66,15 +66,16 @@ def test_times_are_those_of_each_frame(counting):
     assert 0.06 <= rows["sleeps+4"] <= 3 * recursion_s, "every level counts"
     assert 0.006 <= rows["slow_generator+2"] <= generators_s - 0.039
     assert 0.009 <= rows["slow_generator+4"] <= generators_s - 0.036
-    assert rows["slow_generator+3"] < 0.01, "while it sleeps nobody runs its line"
+    # While the other sleeps nobody runs its line: 30 ms, beside the 15 ms of its own sleeps.
+    assert rows["slow_generator+3"] <= generators_s - 0.045, rows
     assert 0.03 <= rows["drives_slowly+2"] <= generators_s
     assert 0.015 <= rows["drives_slowly+1"] <= generators_s - 0.03
 
 
 def test_threads_are_not_mixed(counting):
-    sleeping, returning = told(counting, "threads")
+    (sleeping, returning), spent_s = told(counting, "threads")
     assert sleeping[0] == returning[0] == 15
-    assert 0.2 <= sleeping[1] < 0.4 and returning[1] < 0.1
+    assert 0.2 <= sleeping[1] <= spent_s and returning[1] <= spent_s - 0.2
 
 
 # --- the commands ---
@@ -248,3 +249,123 @@ def test_other_tools_go_on(counting, folder):
         pytest.skip("the folder is not in the chroot")
     environment = harness.Cairn(folder).environment(PYTHONPATH=counting.package())
     harness.execute([counting.executable, folder / "both.py"], env=environment).expect()
+
+
+DECORATED = """
+import sys
+from cairn.line_profiler import LineProfiler
+
+lines = LineProfiler()
+log = []
+
+def told(*words):
+    log.append((*words, lines.enable_count))
+
+@lines
+def numbers():
+    for i in range(2):
+        told("runs", i)
+        try:
+            got = yield i
+        except KeyError:
+            got = "caught"
+        told("got", got)
+    return "over"
+
+assert lines(numbers) is numbers and lines(len) is len and len(lines.functions) == 1
+made = numbers()
+assert next(made) == 0
+told("suspended")
+assert made.send("sent") == 1
+told("suspended")
+try:
+    made.throw(KeyError())
+except StopIteration as over:
+    assert over.value == "over"
+left = numbers()
+next(left)
+left.close()
+told("over")
+assert log == [("runs", 0, 1), ("suspended", 0), ("got", "sent", 1), ("runs", 1, 1), ("suspended", 0),
+               ("got", "caught", 1), ("runs", 0, 1), ("over", 0)], log
+
+@lines
+async def asked():
+    for i in range(2):
+        told("asked", i)
+        yield i
+
+async def asks():
+    async for i in asked():
+        told("between", i)
+
+del log[:]
+try:
+    asks().send(None)
+except StopIteration:
+    pass
+assert log == [("asked", 0, 1), ("between", 0, 0), ("asked", 1, 1), ("between", 1, 0)], log
+
+def helper():
+    return 1
+
+@lines
+class Thing:
+    lent = staticmethod(helper)
+    def own(self):
+        return self.lent()
+
+assert Thing.lent is helper and Thing().own() == 1
+"""
+
+
+def test_what_is_decorated_counts_while_it_runs(counting, folder):
+    """line_profiler's own tests of it take minutes: test_tools_own_tests.py."""
+    if counting.chroot:
+        pytest.skip("the folder is not in the chroot")
+    (folder / "decorated.py").write_text(DECORATED)
+    environment = harness.Cairn(folder).environment(PYTHONPATH=counting.package())
+    harness.execute([counting.executable, folder / "decorated.py"], env=environment).expect()
+
+
+WORKERS = """
+import multiprocessing
+from cairn.line_profiler import profile
+
+@profile
+def work(n):
+    return n + 1
+
+if __name__ == "__main__":
+    context = multiprocessing.get_context("METHOD")
+    process = context.Process(target=work, args=(1,))
+    process.start()
+    process.join()
+    work(1)
+    print("PARENT")
+"""
+
+
+@pytest.mark.parametrize("method", ["spawn", "forkserver"])
+def test_a_worker_writes_nothing_over_its_parents_file(counting, folder, method):
+    if counting.chroot:
+        pytest.skip("the folder is not in the chroot")
+    (folder / "workers.py").write_text(WORKERS.replace("METHOD", method))
+    environment = harness.Cairn(folder).environment(PYTHONPATH=counting.package(), LINE_PROFILE="1")
+    ended = harness.execute([counting.executable, "workers.py"], env=environment, cwd=folder).expect()
+    assert ended.text.count("Wrote profile results to profile_output.lprof") == 1
+
+
+def test_with_counts_of_calls_the_decorator_works_too(cairn, counting):
+    """kernprof -b without -l: `profile` of line_profiler's is the profiler that runs."""
+    if counting.chroot:
+        pytest.skip("the command cannot start a Python in another root folder")
+    (cairn.folder / "explicit.py").write_text(
+        "from cairn.line_profiler import profile\n"
+        "@profile\ndef seen():\n    return 1\n"
+        "seen()\nseen()\n"
+    )
+    cairn("kernprof", "--python", counting.executable, "-b", "-o", "x.prof", "explicit.py").expect()
+    assert re.search(r" 2 .*\(seen\)", cairn("pstats", "x.prof", data=b"stats\n").expect().text)
+    ended = cairn("kernprof", "--python", counting.executable, "-l", "-p", "nothing_here", "explicit.py").expect()
+    assert "1 profiling target not found: ['nothing_here']" in ended.talk

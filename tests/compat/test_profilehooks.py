@@ -23,7 +23,8 @@ def fact(n):
 """
 PROFILED = {
     "plain": ("profile", "@profile(sort='stdname')" + FACTORIAL + "print(fact(5), fact(3))"),
-    "bare": ("profile", "@profile\ndef f(): time.sleep(0.002)\nf()"),
+    # By time: it sleeps for longer than the end of profiling takes, be that put off its processor.
+    "bare": ("profile", "@profile\ndef f(): time.sleep(0.3)\nf()"),
     "skip": ("profile", "@profile(skip=1, sort='stdname')" + FACTORIAL + "print(fact(2), fact(4))"),
     "immediate": (
         "profile",

@@ -403,6 +403,34 @@ def test_every_python_reads_what_is_exported(place, cairn, busy_recording):
     check(place, out, data=b"sort tottime\nstats\ncallers\ncallees\nstrip\nstats 5\n")
 
 
+TABLE = """
+import json, pstats, re, sys
+def name(key): return re.sub(" at 0x[0-9a-f]+", "", " ".join(map(str, key)))
+print(json.dumps({name(key): [*numbers, {name(caller): value for caller, value in callers.items()}]
+                  for key, (*numbers, callers) in pstats.Stats(sys.argv[1]).stats.items()}))
+"""
+
+
+def table(place, file):
+    """What this Python's own pstats reads; code objects by the text that is written of them."""
+    return json.loads(place.python(TABLE, place.show(file)))
+
+
+@pytest.mark.parametrize("tool", ["cProfile", "profile"])
+@pytest.mark.parametrize("way", ["file", "recording"])
+def test_a_profile_comes_back_to_the_last_bit(place, cairn, tool, way):
+    """Calls, primitive calls and times of each function and of each of its callers: through a recording,
+    or given as it is, they are what they were."""
+    file, out = place.profile("a.prof", tool), place.folder / f"{tool}-{way}.prof"
+    if way == "recording":
+        cairn("import", "--force", "-o", "a.cairn", file).expect()
+    cairn("export", "-f", "pstats", "-o", out, "a.cairn" if way == "recording" else file).expect()
+    wanted = table(place, file)
+    assert table(place, out) == wanted and len(wanted) > 20
+    assert any(cc != nc for cc, nc, *_ in wanted.values()), "something recurses"
+    assert sum(len(callers) for *_, callers in wanted.values()) > 20
+
+
 @pytest.mark.parametrize("data", [b"", b"{", b"\x80\x04\x95", b"{i\1\0\0\0", b"GIF89a", b"{" * 999])
 def test_what_is_no_profile_is_one_clear_answer(folder, data):
     bad = folder / "bad.prof"
@@ -443,6 +471,14 @@ def test_a_recording_is_browsed_too(cairn, busy_recording, folder):
     damaged = folder / "damaged.cairn"
     damaged.write_bytes(file.read_bytes()[:8])
     browse(damaged, data=b"", folder=folder).expect(harness.DAMAGED)
+
+
+def test_of_counted_calls_nobody_says_that_they_were_sampled(python, cairn, folder):
+    if not python.has_engine():
+        pytest.skip("no module was built for it")
+    file, _ = cairn.record(python, "busy.py", 0.2, options=["--exact"])
+    ended = browse(file, data=b"stats 3\n", folder=folder).expect()
+    assert "ncalls  tottime  percall" in ended.text and "sampled" not in ended.talk + ended.text
 
 
 def test_a_full_disk_is_said(place):

@@ -2,7 +2,9 @@
 import contextlib
 import http.client
 import importlib.util
+import json
 import os
+import pstats
 import re
 import signal
 import socket
@@ -55,12 +57,6 @@ def page_of(process, lines=1):
         return int(port), answer.read().decode()
 
 
-def free_port():
-    with contextlib.closing(socket.socket()) as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
 def is_free(port):
     with contextlib.closing(socket.socket()) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -78,7 +74,7 @@ def masked(line):
 def test_it_says_what_the_real_one_says(cairn, profile, tool, words, lines):
     if not importlib.util.find_spec(tool):
         pytest.skip(f"{tool} is not installed: tests/requirements.txt")
-    port = str(free_port())
+    port = str(harness.free_port())
     command = [sys.executable, "-u", "-m", tool, "-p", port, *words, profile]
     real = harness.spawn(command, stderr=subprocess.STDOUT)
     try:
@@ -123,6 +119,25 @@ def test_cprofilev_has_its_own_port_and_no_other(cairn, profile):
         port, page = page_of(process)
         assert port == 4000 and "sync_with_cpp" in page
         assert "4000" in cairn("cprofilev", "-f", profile).expect(harness.CAIRN_FAILED).talk
+
+
+@pytest.mark.parametrize("tool", ["snakeviz", "cprofilev"])
+def test_the_table_is_that_of_pstats(cairn, profile, tool):
+    """ncalls tottime cumtime of each function and of its callers: what the real tools show, by pstats."""
+    words = ["-s", "-p", "0"] if tool == "snakeviz" else ["-p", "0", "-f"]
+    with serving(cairn, tool, *words, profile) as process:
+        _, page = page_of(process, lines=2 if tool == "snakeviz" else 1)
+    shown = {}
+    for row in json.loads(page)["rows"]:
+        edges = {(each["file"], each["first_line"], each["name"]): (each["calls"], each["primitive_calls"])
+                 for each in row["callers"]}
+        key = (row["file"], row["first_line"], row["name"])
+        shown[key] = row["primitive_calls"], row["calls"], row["self_s"], row["total_s"], edges
+    stats = pstats.Stats(str(profile)).stats
+    assert shown == {
+        key: (cc, nc, pytest.approx(tt, abs=1e-9), pytest.approx(ct, abs=1e-9),
+              {caller: numbers[:2] for caller, numbers in callers.items()})
+        for key, (cc, nc, tt, ct, callers) in stats.items()}
 
 
 def test_cprofilev_runs_a_script_first(cairn, python, folder):

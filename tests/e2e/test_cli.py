@@ -16,11 +16,16 @@ COMMANDS = ["run", "trace", "lines", "count", "dis", "attach", "dump", "report",
             "help", "completions", "man"]
 
 
-def ticks_of(cairn, python, folder, *options, **env):
+def interval_of(cairn, python, folder, *options, **env):
+    """ms, as the recording tells it and its ticks are due: those of them that came late were missed."""
     out = folder / "x.cairn"
     command = python.command("busy.py", 0.6)
     cairn("run", "--force", "-o", out, *options, "--", *command, env=env).expect()
-    return cairn.report(out)["quality"]["ticks"]
+    report = cairn.report(out)
+    interval_ms = float(report["recording"]["environment"]["sampler.interval_ns"]) / 1e6
+    ticks, wall_s = report["quality"]["ticks"] + report["quality"]["missed"], report["recording"]["wall_s"]
+    assert ticks == pytest.approx(wall_s * 1000 / interval_ms, rel=0.05, abs=10)
+    return interval_ms
 
 
 def test_flags_beat_environment_beats_project(cairn, python, folder):
@@ -28,9 +33,9 @@ def test_flags_beat_environment_beats_project(cairn, python, folder):
     inside.mkdir()
     (folder / "pyproject.toml").write_text('[tool.cairn]\nrate = "50hz"\n')
     cairn.folder = inside  # the file is found from below
-    assert ticks_of(cairn, python, folder) < 100
-    assert 100 < ticks_of(cairn, python, folder, CAIRN_RATE="400hz") < 500
-    assert ticks_of(cairn, python, folder, "-r", "50hz", CAIRN_RATE="1khz") < 100
+    assert interval_of(cairn, python, folder) == 20
+    assert interval_of(cairn, python, folder, CAIRN_RATE="400hz") == 2.5
+    assert interval_of(cairn, python, folder, "-r", "50hz", CAIRN_RATE="1khz") == 20
 
 
 @pytest.mark.parametrize(

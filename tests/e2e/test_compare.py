@@ -1,7 +1,8 @@
 """The page's view Compare: two recordings, or two threads of one, say what `cairn diff` says."""
 import pytest
 from playwright.sync_api import expect
-from test_html import browser, make, opened, tab  # noqa: F401: a fixture
+from test_diff import need_alike
+from test_html import browser, make, opened, parts, seconds, tab  # noqa: F401: a fixture
 from test_view import serving
 
 import harness
@@ -14,16 +15,10 @@ def runs(python, tmp_path_factory):
     files = {}
     for name, seconds in (("one", 0.8), ("again", 0.8), ("two", 1.6)):
         files[name] = cairn.folder / f"{name}.cairn"
-        cairn("run", "--report", "none", "-o", files[name], "--python", python.executable,
-              harness.TARGETS / "states.py", seconds).expect()
+        ended = cairn("run", "--report", "none", "-o", files[name], "--python", python.executable,
+                      harness.TARGETS / "states.py", seconds).expect()
+        cairn.need_sight(files[name], ended)
     return files
-
-
-def seconds(text):
-    """A time as the page writes it, with its sign."""
-    number, unit = text.lstrip("+\u2212\u00b1").split()
-    value = float(number) * {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1}[unit]
-    return -value if text.startswith("\u2212") else value
 
 
 def changes(page):
@@ -45,6 +40,8 @@ def own(shown, name):
 
 @pytest.mark.parametrize("after", ["again", "two"])
 def test_two_recordings_differ_as_diff_says(cairn, runs, browser, after):
+    if after == "again":
+        need_alike(cairn, runs["one"], runs["again"])
     file = make(cairn, runs[after], "--before", runs["one"])
     document = cairn("diff", "--json", "--tolerance", "0", runs["one"], runs[after]).json()
     with opened(browser, file, "#tab=compare&scale=time") as page:
@@ -93,12 +90,37 @@ def test_a_metric_that_hangs_together_is_not_judged(cairn, runs, browser):
     assert all(row[4] in ("", "only on the left", "only on the right") for row in shown.values())
 
 
-def test_it_is_reached_by_keyboard_and_without_sides_it_says_so(cairn, python, browser):
-    file, _ = cairn.record(python, "lines.py", 0.3)
+def test_two_parts_of_the_time_are_held_against_each_other(cairn, runs, browser):
+    """Each is what the report of that time says; of one thread the halves are looked at first."""
+    file = make(cairn, runs["two"], "--thread", "busy")
+    with opened(browser, file, "#tab=compare") as page:
+        titles = [page.get_by_label(side).locator("option:checked").inner_text()
+                  for side in ("Left", "Right")]
+        assert titles[0].startswith("0 s to ") and titles[0].split(" to ")[1] == (
+            titles[1].split(" to ")[0]), titles
+    _, data = parts(file)
+    width_ns = data["slices"]["width_ns"]
+    with opened(browser, file, "#tab=compare&scale=time&left=r10-30&right=x10-30") as page:
+        shown = changes(page)
+        expect(page.get_by_label("Right").locator("option:checked")).to_contain_text("not ")
+    spans = [["--from", f"{begin * width_ns}ns", "--to", f"{end * width_ns}ns"]
+             for begin, end in ((10, 30), (0, 10), (30, data["slices"]["count"]))]
+    inside, *outside = [sum(row["self_s"] for row in cairn.report(
+        runs["two"], "--thread", "busy", *span)["rows"] if row["name"] == "spin") for span in spans]
+    left, right = (seconds(text) for text in own(shown, "spin")[:2])
+    assert abs(left - inside) < 0.001 and abs(right - sum(outside)) < 0.006, (shown, inside, outside)
+
+
+def test_it_is_reached_by_keyboard_and_without_sides_it_says_so(cairn, folder, browser):
+    """What has one thread and no times has no sides."""
+    file = folder / "one.collapsed"
+    file.write_text("main (a.py:1);work (a.py:2) 10\nmain (a.py:1) 3\n")
     with opened(browser, make(cairn, file)) as page:
         page.keyboard.press("4")
         expect(tab(page, "Compare")).to_have_attribute("aria-selected", "true")
         expect(page.get_by_role("tabpanel")).to_contain_text("--before")
+        page.keyboard.press("2")
+        expect(page.get_by_role("heading", name="Timeline of states")).to_have_count(0)
 
 
 def test_what_cannot_be_compared_with_leaves_no_page(cairn, runs, folder):

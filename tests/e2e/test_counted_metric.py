@@ -74,7 +74,6 @@ def test_differences_are_told(cairn, counted, python, folder):
     (["report", "--metric", "counted", "--from", "1ms"], "was not kept"),
     (["report", "--metric", "counted", "--while", "gc"], "was not kept"),
     (["export", "-f", "chrome", "--metric", "counted"], "shows when things were"),
-    (["html", "-o", "x.html", "--metric", "counted"], "the page knows no counted calls"),
 ])  # fmt: skip
 def test_what_sums_do_not_tell_is_refused(cairn, counted, words, says):
     ended = cairn(*words, counted[0]).expect(122)

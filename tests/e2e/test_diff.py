@@ -18,14 +18,16 @@ def runs(python, tmp_path_factory):
         files[name] = cairn.folder / f"{name}.cairn"
         ended = cairn("run", "--report", "none", "-o", files[name], "--python", python.executable,
                       harness.TARGETS / "states.py", seconds).expect()
+        cairn.need_sight(files[name], ended)
         files[name, "facts"] = ended.last_json()
+        files["blind_s"] = files.get("blind_s", 0) + cairn.blind_s(files[name], ended)
     return files
 
 
 @pytest.fixture(scope="module")
 def names(python, tmp_path_factory):
     cairn = harness.Cairn(tmp_path_factory.mktemp("names"))
-    return cairn.record(python, "names.py", 0.9)[0]
+    return cairn.need_sight(*cairn.record(python, "names.py", 0.9))
 
 
 def compare(cairn, before, after, *options, status=0):
@@ -47,7 +49,15 @@ def test_a_recording_does_not_differ_from_itself(cairn, runs, folder):
             assert value["verdict"] == "same"
 
 
+def need_alike(cairn, *files):
+    """Two runs in one of which the machine stood still are not of one thing."""
+    walls_s = [cairn.report(file)["recording"]["wall_s"] for file in files]
+    if max(walls_s) - min(walls_s) > 0.1:
+        pytest.skip(f"the same program took {walls_s} s")
+
+
 def test_two_runs_of_one_thing_are_the_same(cairn, runs):
+    need_alike(cairn, runs["one"], runs["again"])
     document = compare(cairn, runs["one"], runs["again"])
     assert document["verdict"] == "same" and document["normalize"] == "run"
     text = cairn("diff", runs["one"], runs["again"]).expect().text
@@ -62,7 +72,8 @@ def test_twice_as_much_is_worse_and_how_much(cairn, runs):
         value = row_of(document, name)["self"]
         took = [runs[run, "facts"][thread]["wall_s"] for run in ("one", "two")]
         assert value["verdict"] == "worse", (name, value)
-        assert value["low"] <= took[1] - took[0] <= value["high"], (name, value, took)
+        slack_s = runs["blind_s"]
+        assert value["low"] - slack_s <= took[1] - took[0] <= value["high"] + slack_s, (name, value, took)
     reports = [cairn.report(runs[name])["rows"] for name in ("one", "two")]
     sums = [sum(row["self_s"] for row in rows) for rows in reports]
     assert abs(document["whole"]["change"] - (sums[1] - sums[0])) < 1e-6
@@ -88,7 +99,8 @@ def test_shares_do_not_see_that_all_took_longer(cairn, runs):
 def test_what_was_attached_to_is_compared_by_the_second(cairn, worker, python, folder):
     target = worker(python)
     for name, time in (("short", "500ms"), ("long", "1s")):
-        cairn("attach", "--report", "none", "--for", time, "-o", folder / name, target.pid).expect()
+        words = ["--report", "none", "--for", time, "-o", folder / name]
+        cairn.need_sight(folder / name, cairn("attach", *words, target.pid).expect())
     document = compare(cairn, folder / "short", folder / "long", "--tolerance", "10")
     assert document["normalize"] == "second"
     assert abs(document["whole"]["after"] - document["whole"]["before"]) < 0.1

@@ -11,6 +11,7 @@ import harness
 from harness import execute
 
 SCRIPT = "exact_work.py"
+TEXT = (harness.TARGETS / SCRIPT).read_text().splitlines()
 # Tracer and program are two runs; what C code calls in between is not the tracer's to see.
 SELF = ("reference", "note", "peer")
 
@@ -125,6 +126,33 @@ def test_what_was_counted_outlives_the_process(counted, case, status):
     assert rows["loop"]["total_s"] >= rows["leaf"]["total_s"] > 0
     assert rows[case]["total_s"] >= rows["loop"]["total_s"]
     assert b"os._exit" in ended.err
+
+
+@pytest.mark.parametrize(
+    "options", [["run", "--exact"], ["run", "--exact", "--lines"], ["run", "--exact", "--timeline"],
+                ["count", "--in", "loop", "--in", "leaf", "--in", "execs", "--in", "after"],
+                ["lines", "--exact", "--in", "leaf"]], ids=lambda words: " ".join(words[:3])
+)  # fmt: skip
+def test_a_process_that_becomes_another_program(cairn, interpreter, counts_place, options):
+    """Whatever it did before is kept to the last event, and the next program counts from nothing."""
+    command = interpreter.command(SCRIPT, "execs")
+    cairn(*options, "-o", "x.cairn", "--", *command, env=counts_place).expect()
+    report = cairn.report("x.cairn")
+    quality = report["quality"]
+    assert quality["cut_short"] is True and quality["events_lost"] == 0
+    assert "(a signal, os._exit, exec)" in " ".join(cairn("report", "x.cairn").expect().text.split())
+    if options[0] != "lines":
+        rows = rows_of(report)
+        got = {name: rows[name]["calls"] for name in ("leaf", "loop", "execs", "after")}
+        assert got == {"leaf": 5370, "loop": 3, "execs": 1, "after": 1}
+        assert rows["loop"]["callers"]["execs"] == 1 and rows["loop"]["callers"]["after"] == 1
+        assert rows["execs"]["total_s"] >= rows["execs"]["self_s"] > 0
+    if "--timeline" in options:
+        assert quality["timeline_calls"] == quality["events"] and quality["timeline_lost"] == 0
+    if options != ["run", "--exact"] and "--timeline" not in options:
+        line = next(n for n, text in enumerate(TEXT, 1) if text.strip() == 'return len("leaf")')
+        hits = [row["hits"] for row in report["lines"] if row["line"] == line and row["hits"]]
+        assert sum(hits) == 5370
 
 
 def test_the_program_sees_no_difference(cairn, counts_place, interpreter, folder):

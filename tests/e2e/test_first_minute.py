@@ -135,8 +135,8 @@ def test_an_unprivileged_user_can_profile_their_own(cairn, folder):
     run = [*nobody, folder / cairn.binary.name, "run", "-o", "x.cairn", system, "busy.py", "1"]
     ended = execute(run, cwd=folder, env=cairn.environment(HOME=str(folder))).expect()
     truth = ended.last_json()
-    stacks = cairn.collapsed(folder / "x.cairn")
-    assert abs(harness.time_in(stacks, "heavy") / 1e6 - truth["spent_s"]["heavy"]) < 0.15
+    stacks, near_s = cairn.collapsed(folder / "x.cairn"), 0.1 + cairn.blind_s(folder / "x.cairn", ended)
+    assert abs(harness.time_in(stacks, "heavy") / 1e6 - truth["spent_s"]["heavy"]) < near_s
     cpu = sum(cairn.collapsed(folder / "x.cairn", "--metric", "cpu").values()) / 1e6
     assert cpu > 0.95 * truth["cpu_s"], "cpu is measured without root as well"
 

@@ -1,6 +1,7 @@
 """The checks are checked: what the other tests rely on sees a fault when there is one."""
 import gzip
 from collections import Counter
+from pathlib import Path
 
 import pytest
 
@@ -81,3 +82,24 @@ def test_a_worker_that_computes_something_else_is_found(python, worker):
 def test_a_process_that_does_not_end_is_ended():
     with pytest.raises(AssertionError, match="not over"):
         harness.execute(["sleep", "60"], deadline_s=0.2)
+
+
+def test_checkouts_share_a_chroot_and_not_the_package_in_it(tmp_path, monkeypatch):
+    chroot = tmp_path / "chroot"
+    (chroot / "tmp").mkdir(parents=True)
+    packages = [tmp_path / name / "build" / "python" for name in ("one", "other")]
+    for package in packages:
+        package.mkdir(parents=True)
+        (package / "whose").write_text(str(package))
+
+    def inside(package):
+        return Path(f"{chroot}{package}") / "whose"
+
+    monkeypatch.setattr(harness, "built_package", lambda: packages[0])
+    with harness.package_in(chroot), harness.package_in(chroot):
+        monkeypatch.setattr(harness, "built_package", lambda: packages[1])
+        with harness.package_in(chroot):
+            assert [inside(package).read_text() for package in packages] == list(map(str, packages))
+            (chroot / "tmp" / "theirs").mkdir()
+        assert inside(packages[0]).exists() and not inside(packages[1]).exists()
+    assert sorted(path.name for path in chroot.rglob("*")) == ["cairn-packages", "theirs", "tmp"]

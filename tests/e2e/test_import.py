@@ -1,4 +1,5 @@
 """Files of other tools: what they hold is told, and nothing that they do not hold."""
+import contextlib
 import cProfile
 import gzip
 import json
@@ -6,6 +7,7 @@ import marshal
 import os
 import pickle
 import pstats
+import pty
 import random
 import re
 import resource
@@ -13,10 +15,10 @@ import shutil
 import time
 
 import pytest
-from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
 import harness
 from harness import execute, parse_collapsed
+from profile_proto import profile_classes
 
 HOSTILE = ["a\0b", "line\u2028end", "</script><b>", "x" * 10_000, "\u202ertl", 'quo"te', "back\\slash"]
 
@@ -25,7 +27,7 @@ HOSTILE = ["a\0b", "line\u2028end", "</script><b>", "x" * 10_000, "\u202ertl", '
 def recording(python, tmp_path_factory):
     """Threads, processes and states enough that a label put on the wrong stack would show."""
     cairn = harness.Cairn(tmp_path_factory.mktemp("import"))
-    return cairn.record(python, "states.py", 0.8)[0]
+    return cairn.need_sight(*cairn.record(python, "states.py", 0.8))
 
 
 def rows_of(report, key="self_s"):
@@ -67,38 +69,6 @@ def test_pprof_brings_states_and_samples(cairn, recording):
     for metric in ["cpu", "runq", "blocked"]:
         total = cairn.report(recording, "--metric", metric)["total_s"]
         assert cairn.report("out.pb.gz", "--metric", metric)["total_s"] == pytest.approx(total, abs=1e-6)
-
-
-def profile_classes():
-    """The messages of profile.proto, by the library of protobuf itself."""
-    kinds = {"int": descriptor_pb2.FieldDescriptorProto.TYPE_INT64,
-             "text": descriptor_pb2.FieldDescriptorProto.TYPE_STRING}  # fmt: skip
-    messages = {
-        "ValueType": ["type int", "unit int"],
-        "Label": ["key int", "str int", "num int"],
-        "Sample": ["location_id *int", "value *int", "label *Label"],
-        "Line": ["function_id int", "line int"],
-        "Location": ["id int", "mapping_id int", "address int", "line *Line"],
-        "Function": ["id int", "name int", "system_name int", "filename int", "start_line int"],
-        "Profile": ["sample_type *ValueType", "sample *Sample", "", "location *Location",
-                    "function *Function", "string_table *text"],
-    }  # fmt: skip
-    file = descriptor_pb2.FileDescriptorProto(name="profile.proto", package="p", syntax="proto3")
-    for name, fields in messages.items():
-        message = file.message_type.add(name=name)
-        for number, field in enumerate(fields, 1):
-            if not field:
-                continue
-            field_name, kind = field.split()
-            entry = message.field.add(name=field_name, number=number, label=3 if "*" in kind else 1)
-            kind = kind.lstrip("*")
-            if kind in kinds:
-                entry.type = kinds[kind]
-            else:
-                entry.type, entry.type_name = entry.TYPE_MESSAGE, f".p.{kind}"
-    pool = descriptor_pool.DescriptorPool()
-    pool.Add(file)
-    return message_factory.GetMessageClass(pool.FindMessageTypeByName("p.Profile"))
 
 
 def test_a_pprof_file_of_another_writer(cairn, folder):
@@ -175,7 +145,7 @@ def test_cprofile_keeps_its_own_times_and_says_what_is_inferred(cairn, folder):
     assert set(got) <= set(wanted)
     for name, own in wanted.items():
         assert got.get(name, 0) == pytest.approx(own, abs=1e-8), name
-    assert all(row["self_low"] is None for row in report["rows"])
+    assert all(row["self_low"] == row["self_share"] for row in report["rows"]), "nothing is estimated"
     text = cairn("report", "a.prof").expect().text
     assert "inferred" in text.splitlines()[0] + text.splitlines()[1] and "\u00b1" not in text
 
@@ -332,6 +302,42 @@ def test_calls_that_outlast_their_caller_are_cut_and_told_of(cairn, folder):
     assert "1 events that are no calls, 1 ends without a beginning" in lost
 
 
+def test_a_trace_of_more_calls_than_memory_holds(cairn, folder):
+    """What is sorted by way of the disk is what it would be in memory; meanwhile a terminal is told
+    how far it is."""
+    calls, threads = 4_300_000, 3
+    with (folder / "x").open("w") as out:
+        out.write("[")
+        for first in range(0, calls, 100_000):  # later ones first, the callers behind all of them
+            out.write("".join(f'{{"ph":"X","tid":{n % threads + 1},"ts":{calls - n},"dur":0.5,"name":"f{n % 7}"}},'
+                              for n in range(first, first + 100_000)))  # fmt: skip
+        out.write(",".join(f'{{"ph":"X","tid":{n + 1},"ts":0,"dur":{calls + 2},"name":"main"}}'
+                           for n in range(threads)))  # fmt: skip
+    master, slave = pty.openpty()
+    process = harness.spawn([cairn.binary, "import", "-o", "y.cairn", "x"], cwd=folder, stdout=slave,
+                            stderr=slave, env=cairn.environment(TERM="xterm"))  # fmt: skip
+    os.close(slave)
+    seen = b""
+    with contextlib.suppress(OSError):  # which is how a terminal ends
+        while data := os.read(master, 65536):
+            seen += data
+    os.close(master)
+    process.stdin.close()
+    assert process.wait(harness.DEADLINE_S) == 0
+    assert re.search(rb"cairn: reading, \d+ %, about \d+ s left", seen) and seen.endswith(b"\r\x1b[K")
+    own = rows_of(cairn.report("y.cairn", "--idle"))
+    each = sum(n % 7 == 0 for n in range(calls)) * 0.5e-6
+    assert own == pytest.approx({f"f{n}": each for n in range(7)} |
+                                {"main": threads * (calls + 2) * 1e-6 - calls * 0.5e-6}, rel=1e-5)  # fmt: skip
+
+
+def test_without_room_on_disk_a_trace_is_refused(cairn, folder):
+    """What has no room is told of, and nothing is left behind."""
+    (folder / "x").write_text("[" + '{"ph":"X","ts":1,"dur":1,"name":"f"},' * 4_200_000 + "]")
+    ended = cairn("import", "-o", "y.cairn", "x", env={"TMPDIR": str(folder / "nowhere")}).expect(123)
+    assert "holds more than Cairn reads" in ended.talk and not (folder / "y.cairn").exists()
+
+
 def lprof_bytes(timings, unit, protocol=2):
     """A pickle of line_profiler's class by its name, and of what it is set to."""
     state = pickle.dumps({"timings": timings, "unit": unit}, protocol)
@@ -366,7 +372,11 @@ def test_lines_of_line_profiler(cairn, folder, protocol):
     got = {(row["name"], row["line"]): row["self_s"] for row in report["rows"]}
     assert len(wanted) >= 3 and got == pytest.approx(wanted, abs=2e-6)
     assert report["quality"]["imported"] == "lprof" and report["quality"]["samples"] is None
-    assert "hits" in cairn("report", "x.lprof").expect().text
+    assert {(line["function"], line["line"]): (line["hits"], line["time_s"]) for line in report["lines"]} == {
+        (name, line): (hits, pytest.approx(time * unit, abs=1e-9)) for (_, _, name), rows in timings.items()
+        for line, hits, time in rows}  # fmt: skip
+    text = cairn("report", "x.lprof").expect().text
+    assert all(f" {hits} " in text for rows in timings.values() for _, hits, _ in rows)
 
 
 def test_a_pickle_that_calls_something_is_refused_and_nothing_called(cairn, folder):

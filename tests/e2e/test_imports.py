@@ -11,19 +11,25 @@ from harness import execute
 
 MANY = "import decimal, xml.dom.minidom, concurrent.futures, email.message\n" \
        "try:\n    import no_such_module\nexcept ImportError:\n    pass\n"
+# Each says how long the import of another took.
+CLOCK = "import time\nbegin = time.perf_counter()\n"
 SLEEPS = {
-    "main.py": "import outer, sys\nassert outer.inner.x == 1\nsys.exit(3)\n",
-    "outer.py": "import time\ntime.sleep(0.05)\nimport inner\ntime.sleep(0.05)\n",
+    "main.py": "import json, sys\n" + CLOCK + "import outer\nprint(json.dumps([time.perf_counter() - begin, outer.took]))\n"
+                       "assert outer.inner.x == 1\nsys.exit(3)\n",
+    "outer.py": "import time\ntime.sleep(0.05)\n" + CLOCK + "import inner\n"
+                "took = time.perf_counter() - begin\ntime.sleep(0.05)\n",
     "inner.py": "import time\ntime.sleep(0.08)\nx = 1\n",
 }
 THREADS = {
-    "main.py": "import threading\n"
-               "def load(name):\n    __import__(name)\n"
+    "main.py": "import json, threading, time\ntook = {}\n"
+               "def load(name):\n    begin = time.perf_counter()\n    __import__(name)\n"
+               "    took[name] = time.perf_counter() - begin\n"
                "threads = [threading.Thread(target=load, args=(n,)) for n in ('one', 'two')]\n"
                "for t in threads: t.start()\n"
-               "for t in threads: t.join()\n",
+               "for t in threads: t.join()\n"
+               "import two\nprint(json.dumps([took['one'], took['two'] - 0.04, two.took]))\n",
     "one.py": "import time\ntime.sleep(0.1)\n",
-    "two.py": "import time\ntime.sleep(0.06)\nimport three\n",
+    "two.py": "import time\ntime.sleep(0.06)\n" + CLOCK + "import three\ntook = time.perf_counter() - begin\n",
     "three.py": "import time\ntime.sleep(0.04)\n",
 }
 BROKEN = {
@@ -98,8 +104,10 @@ def test_times_are_those_of_the_modules(place):
     place.write(SLEEPS)
     told, ended = place.imports("main.py", status=3)
     rows = named(told["rows"])
-    assert 0.1 <= rows["outer"]["self_s"] < 0.14 + ended.taken_s
-    assert 0.08 <= rows["inner"]["self_s"] < 0.12 + ended.taken_s
+    outer_s, inner_s = ended.last_json()
+    assert 0.1 <= rows["outer"]["self_s"] <= outer_s - 0.08
+    assert rows["outer"]["total_s"] <= outer_s
+    assert 0.08 <= rows["inner"]["self_s"] <= inner_s
     assert abs(rows["outer"]["total_s"] - rows["outer"]["self_s"] - rows["inner"]["total_s"]) < 1e-6
     assert rows["inner"]["by"] == "outer" and rows["outer"]["by"] is None
 
@@ -108,8 +116,8 @@ def test_threads_are_told_apart(place):
     place.write(THREADS)
     told, ended = place.imports("main.py")
     rows = named(told["rows"])
-    for name, self_s in ("one", 0.1), ("two", 0.06), ("three", 0.04):
-        assert self_s <= rows[name]["self_s"] < self_s + 0.04 + ended.taken_s, (name, rows[name])
+    for name, self_s, most_s in zip(("one", "two", "three"), (0.1, 0.06, 0.04), ended.last_json()):
+        assert self_s <= rows[name]["self_s"] <= most_s, (name, rows[name])
     assert rows["three"]["by"] == "two"
 
 

@@ -42,7 +42,7 @@ QUERIES = {
     "table": (["table", "--limit", "3"], ["base_s", "rankable", "samples_wanted", "rows"]),
     "function FUNCTION": (
         ["function", "told"],
-        ["base_s", "rankable", "samples_wanted", "rows", "callers", "callees"]),
+        ["base_s", "rankable", "samples_wanted", "rows", "callers", "callees", "counted"]),
     "flame [STACK]": (["flame"], []),
 }  # fmt: skip
 
@@ -61,12 +61,26 @@ def documented_query(heading, kept):
     return keys
 
 
+def seen_in(document, page, alike="callers|callees|counted"):
+    """The keys that are printed: each is documented, and of that type."""
+    seen = set()
+    for path, value in printed(document):
+        path = re.sub(r"^counted\[\]\.callees", "counted[].callers", path)
+        path = re.sub(rf"^({alike})\[\]", "rows[]", path)
+        assert path in page, f"{path} is not documented"
+        assert any(KINDS[kind](value) for kind in page[path]), (path, value, page[path])
+        seen.add(path)
+    return seen
+
+
 def check(document, command, missing=(), page=None):
-    alike = "callers|callees" if page is None else "callers|callees|lines"  # of a query they are rows
+    alike = "callers|callees|counted"
+    alike = alike if page is None else f"{alike}|lines"  # of a query they are rows
     page = page or documented(command)
     if "tasks" in page and not document.get("tasks"):
         missing = {*missing, *(key for key in page if key.startswith("tasks[]"))}
-    if "rows[].callers[].calls" in page and document["quality"]["events"] is None:
+    rows = [*document.get("rows", []), *(document.get("counted") or [])]
+    if "rows[].callers[].calls" in page and not any(row.get("callers") for row in rows):
         missing = {*missing, *(key for key in page if key.startswith("rows[].callers[]"))}
     if "lines[].hits" in page and not document["lines"]:
         missing = {*missing, *(key for key in page if key.startswith("lines[]"))}
@@ -78,26 +92,20 @@ def check(document, command, missing=(), page=None):
         missing = {*missing, *(key for key in page if key.startswith("marks[]"))}
     if "quality.engines" in page and not document["quality"]["engines"]:
         missing = {*missing, *(key for key in page if key.startswith("quality.engines[]"))}
-    seen = {}
-    for path, value in printed(document):
-        path = re.sub(rf"^({alike})\[\]", "rows[]", path)
-        assert path in page, f"{path} is not documented"
-        assert any(KINDS[kind](value) for kind in page[path]), (path, value, page[path])
-        seen[path] = True
-    assert set(page) - set(seen) == set(missing), "documented, but not printed"
+    assert set(page) - seen_in(document, page, alike) == set(missing), "documented, but not printed"
 
 
 @pytest.fixture(scope="module")
 def recording(python, tmp_path_factory):
     cairn = harness.Cairn(tmp_path_factory.mktemp("json"))
-    return cairn.record(python, "states.py", 1)[0]
+    return cairn.need_sight(*cairn.record(python, "states.py", 1))
 
 
 @pytest.mark.parametrize("by", ["function", "line", "module", "thread", "process", "state", "task"])
 def test_report(cairn, recording, by):
     document = cairn.report(recording, "--by", by)
     assert document["rows"]
-    check(document, "report", missing={"callers", "callees"})
+    check(document, "report", missing={"callers", "callees", "counted"})
     assert document["schema"] == 1
 
 
@@ -105,7 +113,20 @@ def test_calls_that_were_counted(cairn, python, folder):
     if not python.has_engine():
         pytest.skip(f"no module was built for {python.label}: its headers are not there")
     file, _ = cairn.record(python, "exact_work.py", "threads", options=["--exact"])
-    check(cairn.report(file), "report", missing={"callers", "callees"})
+    check(cairn.report(file), "report", missing={"callers", "callees", "counted"})
+    of = cairn.report(file, "--of", "rec")
+    assert of["counted"][0]["callees"]
+    check(of, "report")
+
+
+@pytest.mark.parametrize("tool", ["cProfile", "profile"])
+def test_calls_that_another_tool_counted(cairn, python, folder, tool):
+    harness.execute(python.command("profiled.py", folder / "a.prof", tool)).expect()
+    page = documented("report")
+    calls = {key for key in page if key.startswith("rows[]")}
+    assert calls <= seen_in(cairn.report("a.prof"), page)
+    of = cairn.report("a.prof", "--of", "even")
+    assert of["counted"][0]["callees"] and {"callers", "callees", "counted"} <= seen_in(of, page)
 
 
 def test_regions_and_marks(cairn, python):
@@ -129,7 +150,7 @@ def test_lines_that_were_counted(cairn, python):
     if not python.has_engine():
         pytest.skip(f"no module was built for {python.label}: its headers are not there")
     page = {key: kinds for key, kinds in documented("report").items() if key.startswith("lines[]")}
-    for options in (["--lines"], ["--lines", "--exact"]):
+    for options in (["--lines"], ["--lines", "--exact"], ["--lines=hybrid"]):
         file, _ = cairn.record(python, "line_work.py", "plain", options=options)
         lines = [pair for pair in printed(cairn.report(file)) if pair[0].startswith("lines[]")]
         assert {path for path, _ in lines} == page.keys()

@@ -14,18 +14,18 @@ from harness import TARGETS, execute, time_in
 SECONDS = 0.8
 
 
-def check_busy(cairn, file, truth):
+def check_busy(cairn, file, ended):
     """The recording of busy.py says what the program says."""
-    stacks = cairn.collapsed(file)
-    for name, seconds in truth["spent_s"].items():
-        assert abs(time_in(stacks, name) / 1e6 - seconds) < 0.15, name
+    stacks, near_s = cairn.collapsed(file), 0.1 + cairn.blind_s(file, ended)
+    for name, seconds in ended.last_json()["spent_s"].items():
+        assert abs(time_in(stacks, name) / 1e6 - seconds) < near_s, name
 
 
 def run_busy(cairn, *command, **options):
     file = cairn.folder / "x.cairn"
     file.unlink(missing_ok=True)
     ended = cairn("run", "-o", file, "--", *command, **options).expect()
-    check_busy(cairn, file, ended.last_json())
+    check_busy(cairn, file, ended)
 
 
 def test_plain(cairn, interpreter):
@@ -163,6 +163,13 @@ def test_shell_in_between(cairn, interpreter, folder):
 UNSHARE = ["unshare", "--pid", "--fork", "--mount-proc", "--kill-child"]
 
 
+def check_worker(cairn, pid):
+    """Most of what is recorded of worker.py is its work."""
+    ended = cairn("attach", "--for", "700ms", "-o", "x.cairn", pid).expect()
+    file = cairn.folder / "x.cairn"
+    assert time_in(cairn.collapsed(file), "one_round") / 1e6 > 0.4 - cairn.blind_s(file, ended)
+
+
 def in_namespace(interpreter):
     if os.geteuid() != 0:
         pytest.skip("a pid namespace needs root")
@@ -180,8 +187,7 @@ def test_pid_namespace_attach(cairn, interpreter, worker, folder):
     target = worker(interpreter, prefix=UNSHARE)
     assert target.pid == 1, "what the target calls itself"
     outside = harness.only_child(target.process.pid)
-    cairn("attach", "--for", "700ms", "-o", "x.cairn", outside).expect()
-    assert time_in(cairn.collapsed(folder / "x.cairn"), "one_round") > 400_000
+    check_worker(cairn, outside)
     assert "worker.py" in cairn("dump", outside).expect().text
     target.check_answer()
 
@@ -202,8 +208,7 @@ def test_deleted_executable(cairn, interpreter, folder):
     try:
         target = harness.Worker(process)
         copy.unlink()
-        cairn("attach", "--for", "700ms", "-o", "x.cairn", target.pid).expect()
-        assert time_in(cairn.collapsed(folder / "x.cairn"), "one_round") > 400_000
+        check_worker(cairn, target.pid)
         target.check_answer()
     finally:
         harness.end_group(process)

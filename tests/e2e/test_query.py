@@ -14,7 +14,7 @@ ARGUMENTS = ["overview", "table --by line --limit 5", "table --metric cpu --sort
 @pytest.fixture(scope="module")
 def recording(python, tmp_path_factory):
     cairn = harness.Cairn(tmp_path_factory.mktemp("query"))
-    return cairn.record(python, "states.py", 0.5)[0]
+    return cairn.need_sight(*cairn.record(python, "states.py", 0.5))
 
 
 def ask(cairn, recording, *words):

@@ -86,13 +86,16 @@ def ask(port, first, wrong):
             wrong.append(text)
 
 
-def test_a_web_server_under_load_counts_each_request(cairn, interpreter, folder):
+@pytest.mark.parametrize("mode", ["--exact", "--lines", "--timeline"])
+def test_a_web_server_under_load_counts_each_request(cairn, interpreter, folder, mode):
     outside(interpreter)
     if interpreter.version < (3, 10):
         pytest.skip("Flask of these tests, and what it needs, is for Python 3.10 and later")
+    if mode != "--exact" and interpreter.version[1] not in (11, 13):
+        pytest.skip("one that has sys.monitoring, and one that has not, are enough")
     site = place_of("flask").parent
     (folder / "served.py").write_text(SERVER)
-    process = cairn.spawn("run", "--exact", "--report", "none", "-o", "x.cairn", "--", interpreter.executable,
+    process = cairn.spawn("run", mode, "--report", "none", "-o", "x.cairn", "--", interpreter.executable,
                           "served.py", env={"PYTHONPATH": str(site), "PYTHONDONTWRITEBYTECODE": "1"})  # fmt: skip
     try:
         port, wrong = int(harness.read_line(process)), []
@@ -107,6 +110,16 @@ def test_a_web_server_under_load_counts_each_request(cairn, interpreter, folder)
     harness.finish(process, b"").expect()
     assert not wrong
     report = cairn.report(folder / "x.cairn")
+    assert report["quality"]["events_lost"] == 0
+    if mode == "--lines":
+        answered = SERVER.splitlines().index('    return f"{double(number)} of {request.path}"') + 1
+        hits = {line["line"]: line["hits"] for line in report["lines"] if line["file"].endswith("served.py")}
+        assert hits[answered] == CLIENTS * REQUESTS
+        return
     calls = {row["name"]: row["calls"] for row in report["rows"] if row["file"].endswith("served.py")}
     assert calls["answer"] == calls["double"] == CLIENTS * REQUESTS
-    assert report["quality"]["events_lost"] == 0
+    if mode == "--timeline":
+        drawn = cairn("export", "-f", "chrome", folder / "x.cairn").expect().json()["traceEvents"]
+        begun = [event for event in drawn if event["ph"] in "BX" and event["name"].partition(" ")[0] == "answer"]
+        assert len(begun) == CLIENTS * REQUESTS
+        assert len({event["tid"] for event in begun}) > 1  # a thread for each request, or as many as there are

@@ -39,7 +39,7 @@ def test_json_has_the_pinned_keys(cairn, busy_recording):
     rows = rows_by_name(document)
     for name, seconds in truth["spent_s"].items():
         row = rows[name]
-        assert abs(row["self_s"] - seconds) < 0.15
+        assert abs(row["self_s"] - seconds) < 0.1 + truth["blind_s"]
         assert row["qualname"] == name and row["kind"] == "python" and row["samples"] > 0
         assert row["file"].endswith("busy.py") and row["first_line"] <= row["line"]
         bound = 1 / (1 - row["self_share"])
@@ -80,7 +80,7 @@ def test_focus_and_ignore_split_the_whole(cairn, busy_recording):
     ignored = cairn.collapsed(file, "--ignore", "heavy")
     assert sum(focused.values()) + sum(ignored.values()) == pytest.approx(everything, abs=50)
     assert time_in(ignored, "heavy") == 0 and time_in(focused, "light") == 0
-    assert abs(sum(focused.values()) / 1e6 - truth["spent_s"]["heavy"]) < 0.15
+    assert abs(sum(focused.values()) / 1e6 - truth["spent_s"]["heavy"]) < 0.1 + truth["blind_s"]
 
 
 def test_from_and_to_split_the_whole(cairn, busy_recording):
@@ -116,7 +116,8 @@ def test_only_my_code_folds_the_library(cairn, python, folder):
         "        json.dumps([{'a': [1, 2.5, 'x']}] * 50, indent=1)\n"
         "mine()\n"
     )
-    cairn("run", "-o", "x.cairn", "--python", python.executable, "mine.py").expect()
+    ended = cairn("run", "-o", "x.cairn", "--python", python.executable, "mine.py").expect()
+    cairn.need_sight(folder / "x.cairn", ended)
     plain = cairn.report(folder / "x.cairn", "--limit", "1000")["rows"]
     assert any("json" in row["file"] for row in plain)
     rows = cairn.report(folder / "x.cairn", "--only-my-code", "--limit", "1000")["rows"]
@@ -140,6 +141,7 @@ def test_text_fits_when_names_are_long_or_wide(cairn, python, folder):
         f"{name}()\n"
     )
     ended = cairn("run", "-o", "x.cairn", "--python", python.executable, "long.py").expect()
+    cairn.need_sight("x.cairn", ended)
     assert "名名名" in ended.talk and "long.py:" in ended.talk
     for line in ended.talk.splitlines():
         assert columns(line) <= 80, line
@@ -201,12 +203,15 @@ def test_a_terminal_gets_colour_unless_no_color(cairn, busy_recording):
 
 
 def test_newest_recording_is_the_default(cairn, python):
-    for seconds in (0.3, 0.6):
-        cairn("run", "--", *python.command("busy.py", seconds)).expect()
+    made = []
+    for script in ("deep.py", "busy.py"):
+        cairn("run", "--", *python.command(script, 0.3)).expect()
+        made += [file for file in (cairn.folder / ".cairn").glob("*.cairn") if file not in made]
+    _, newest = made
     document = cairn("report", "--json").expect().json()
+    assert document["rows"] == cairn.report(newest)["rows"]
     # site has a main() as well.
-    (row,) = [r for r in document["rows"] if r["name"] == "main" and r["file"].endswith("busy.py")]
-    assert 0.5 < row["total_s"] < 0.75
+    assert [r for r in document["rows"] if r["name"] == "main" and r["file"].endswith("busy.py")]
 
 
 def test_too_few_samples_are_not_ranked(cairn, python):

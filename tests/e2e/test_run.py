@@ -138,8 +138,9 @@ def test_csv_on_stdout_stays_clean(cairn, interpreter):
 def test_report_none_and_file(cairn, python, folder):
     command = python.command("busy.py", 1)
     assert cairn("run", "--report", "none", "--", *command).expect().err == b""
-    ended = cairn("run", "--report", "out.txt", "--", *command).expect()
-    assert ended.err == b""
+    ended = cairn("run", "-o", "x.cairn", "--report", "out.txt", "--", *command).expect()
+    assert ended.err == b"" and "samples" in (folder / "out.txt").read_text()
+    cairn.need_sight(folder / "x.cairn", ended)
     assert "heavy" in (folder / "out.txt").read_text()
 
 
@@ -195,15 +196,20 @@ def test_for_ends_the_recording_and_not_the_program(cairn, python, folder):
     out = folder / "out.cairn"
     ended = cairn("run", "--for", "400ms", "-o", out, "--", *python.command("busy.py", 1.5))
     assert ended.expect().last_json()["wall_s"] >= 1.5
-    recorded_us = sum(cairn.collapsed(out).values())
-    assert 100_000 < recorded_us < 700_000 + ended.taken_s * 1e6, recorded_us
+    recorded_s = sum(cairn.collapsed(out).values()) / 1e6
+    assert 0.1 < recorded_s < 0.5 + cairn.blind_s(out, ended), recorded_s
 
 
-@pytest.mark.parametrize("rate, low, high", [("100hz", 50, 140), ("500", 250, 650)])
-def test_rate(cairn, python, rate, low, high):
+@pytest.mark.parametrize("rate, hz", [("100hz", 100), ("500", 500)])
+def test_rate(cairn, python, rate, hz):
+    """So many ticks were due while it ran. Each interval is between half the mean and three halves of it,
+    all alike, so of n of them 5.4 times sqrt(n / 12) is chance less than once in ten million times; the
+    last tick is due before the end or behind it."""
     file, _ = cairn.record(python, "busy.py", 1.0, options=["-r", rate])
-    ticks = cairn.report(file)["quality"]["ticks"]
-    assert low <= ticks <= high
+    report = cairn.report(file)
+    quality, due = report["quality"], hz * report["recording"]["wall_s"]
+    assert abs(quality["ticks"] + quality["missed"] - due) < 5.4 * (due / 12) ** 0.5 + 3
+    assert quality["ticks"] > 0
 
 
 def test_max_rate_is_faster_than_the_default(cairn, python):

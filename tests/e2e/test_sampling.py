@@ -36,8 +36,8 @@ def test_functions_files_and_lines(cairn, interpreter):
                 assert caller.file == path
                 seen[caller.line] = seen.get(caller.line, 0) + value
     assert set(seen) == set(truth)
+    near_s = 0.12 + cairn.blind_s(file, ended)
     for line, seconds in truth.items():
-        near_s = 0.12 + ended.taken_s
         assert abs(seen[line] / 1e6 - seconds) < near_s, (line, seen, truth)
 
 
@@ -61,8 +61,9 @@ def test_recursion_of_every_depth(cairn, interpreter):
             seen[depth] = seen.get(depth, 0) + value
     told = ended.last_json()["bottom_s"]
     assert set(seen) == {int(depth) for depth in told}, "no depth that never was"
+    near_s = 0.1 + cairn.blind_s(file, ended)
     for depth, seconds in told.items():
-        assert abs(seen[int(depth)] / 1e6 - seconds) < 0.1 + ended.taken_s
+        assert abs(seen[int(depth)] / 1e6 - seconds) < near_s
     rows = {r["name"]: r for r in cairn.report(file, "--limit", "1000")["rows"]}
     assert rows["down"]["total_share"] <= 1, "recursion counts once in total"
 
@@ -95,8 +96,9 @@ def test_hard_names(cairn, interpreter):
                 name = unescaped(frame.name)
                 seen[name] = seen.get(name, 0) + value
     assert set(seen) == set(facts["functions"])
-    near_us = 100_000 + ended.taken_s * 1e6
-    assert all(abs(value - 300_000) < near_us for value in seen.values()), seen
+    near_us = 100_000 + cairn.blind_s(file, ended) * 1e6
+    for name, spent_s in zip(facts["functions"], facts["spent_s"]):
+        assert abs(seen[name] - spent_s * 1e6) < near_us, (name, spent_s, seen)
     assert f"thread:{facts['thread']}" in threads
     rows = cairn.report(file, "--limit", "1000")["rows"]
     assert set(facts["functions"]) <= {row["name"] for row in rows}
@@ -105,17 +107,17 @@ def test_hard_names(cairn, interpreter):
 
 def test_states_of_threads_are_told_apart(cairn, interpreter):
     file, ended = cairn.record(interpreter, "states.py", 1.5)
+    blind_s = cairn.blind_s(file, ended)
     for thread, facts in ended.last_json().items():
         rows = cairn.report(file, "--by", "state", "--thread", thread, "--idle")["rows"]
         share = {row["name"]: row["self_share"] for row in rows}
         assert abs(sum(share.values()) - 1) < 1e-6, "states sum to 100 %"
         if thread == "busy":
-            assert share.get("blocked", 0) < 0.05 + ended.taken_s / 1.5, (thread, share)
+            assert share.get("blocked", 0) < 0.05 + blind_s / 1.5, (thread, share)
         else:
-            assert share["blocked"] > 0.95 - ended.taken_s / 1.5, (thread, share)
+            assert share["blocked"] > 0.95 - blind_s / 1.5, (thread, share)
         stacks = cairn.collapsed(file, "--thread", thread)
-        near_s = 0.15 + ended.taken_s
-        assert abs(sum(stacks.values()) / 1e6 - facts["wall_s"]) < near_s, thread
+        assert abs(sum(stacks.values()) / 1e6 - facts["wall_s"]) < 0.15 + blind_s, thread
 
 
 def test_cpu_metric_is_exact(cairn, interpreter):
@@ -127,13 +129,16 @@ def test_cpu_metric_is_exact(cairn, interpreter):
 
 def test_sixty_four_idle_threads(cairn, interpreter):
     file, ended = cairn.record(interpreter, "idle_threads.py", 1.0)
+    facts = ended.last_json()
     stacks = cairn.collapsed(file, "--threads")
     threads = {stack[0].name for stack in stacks}
     assert {f"thread:idle-{i}" for i in range(64)} <= threads
-    near_s = 0.15 + ended.taken_s
-    assert abs(spun(stacks, interpreter, "idle_threads.py", "spin") / 1e6 - 1.0) < near_s
-    waiting = spun(stacks, interpreter, "idle_threads.py", "wait_for_the_end")
-    assert abs(waiting / 64e6 - 1.0) < 0.2 + ended.taken_s
+    near_s = 0.15 + cairn.blind_s(file, ended)
+    spinning = spun(stacks, interpreter, "idle_threads.py", "spin") / 1e6
+    assert abs(spinning - facts["spin_s"]) < near_s
+    # The first of them may wait for long before all have begun.
+    waiting = spun(stacks, interpreter, "idle_threads.py", "wait_for_the_end") / 1e6
+    assert abs(waiting - facts["waited_s"]) / 64 < near_s
     assert cairn.report(file)["quality"]["torn_share"] < 0.01
 
 
@@ -143,7 +148,7 @@ def test_threads_that_live_two_milliseconds(cairn, interpreter):
     stacks = cairn.collapsed(file)
     # A life is as long as two ticks; what came before the first of them is its stack's, too.
     lived_s = spun(stacks, interpreter, "thread_churn.py", "brief_life") / 1e6
-    assert lived_s > 0.8 * truth["brief_s"] - ended.taken_s
+    assert lived_s > 0.8 * truth["brief_s"] - cairn.blind_s(file, ended)
     assert cairn.report(file)["quality"]["torn_share"] < 0.05
 
 
@@ -174,8 +179,9 @@ def test_threads_that_the_kernel_does_not_list(cairn, interpreter):
     truth = ended.last_json()
     seen = time_of_those_who_stay(cairn, interpreter, file, "cpu")
     assert seen.keys() == {f"thread:{name}" for name in truth}
+    blind_s = cairn.blind_s(file, ended)
     for name, cpu_s in truth.items():
-        assert abs(seen[f"thread:{name}"] - cpu_s) < 0.25 * cpu_s + ended.taken_s, (name, truth)
+        assert abs(seen[f"thread:{name}"] - cpu_s) < 0.25 * cpu_s + blind_s, (name, truth)
 
 
 def test_asyncio_tasks(cairn, interpreter):
@@ -183,7 +189,7 @@ def test_asyncio_tasks(cairn, interpreter):
     facts = ended.last_json()
     stacks = cairn.collapsed(file)
     computing = spun(stacks, interpreter, "asyncio_pair.py", "compute") / 1e6
-    assert abs(computing - facts["compute_s"]) < 0.15 + ended.taken_s
+    assert abs(computing - facts["compute_s"]) < 0.15 + cairn.blind_s(file, ended)
     path = interpreter.path("asyncio_pair.py")
     for stack in stacks:
         own = [frame.name for frame in stack if frame.file == path]
@@ -278,5 +284,6 @@ def test_wall_time_of_the_process_is_all_there(cairn, interpreter):
     stacks = cairn.collapsed(file)
     wall = sum(stacks.values()) / 1e6
     wall_s = ended.last_json()["wall_s"]
-    assert wall_s * 0.97 - ended.taken_s < wall < wall_s + 1.0 + ended.taken_s
+    blind_s = cairn.blind_s(file, ended)
+    assert wall_s * 0.97 - blind_s < wall < wall_s + 1.0 + blind_s
     assert Frame("[unknown]") not in {f for stack in stacks for f in stack}

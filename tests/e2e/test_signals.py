@@ -24,7 +24,7 @@ def state_of(pid):
 
 def wait_until_stopped(pid):
     """The terminal stops all processes of a job, but not all at the same instant."""
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + DEADLINE_S
     while state_of(pid) != "T":
         assert time.monotonic() < deadline, f"{pid} is {state_of(pid)}, not stopped"
         os.sched_yield()
@@ -124,7 +124,7 @@ def test_ctrl_c_reaches_the_target_once_and_then_there_is_a_report(cairn, termin
     screen.expect(b"ready")
     screen.type(b"\x03")
     screen.expect(b"KeyboardInterrupt")
-    status = screen.process.wait(5)
+    status = screen.process.wait(DEADLINE_S)
     text = screen.rest()
     assert harness.shell_status(status) == 130
     assert b"samples" in text and text.count(b"KeyboardInterrupt") == 0
@@ -154,7 +154,7 @@ def test_a_second_ctrl_c_ends_at_once(cairn, terminal, python):
     screen.type(b"\x03")
     screen.expect(b"SIGINT")
     screen.type(b"\x03")
-    assert screen.end(10) == 130
+    assert screen.end() == 130
     assert cairn.report(cairn.folder / "out.cairn")["quality"]["samples"] > 0
 
 

@@ -74,8 +74,8 @@ def test_it_is_sampled_all_the_same(cairn, sudo, folder):
     shutil.copy(harness.TARGETS / "busy.py", folder)
     ended = sudo("run", "-o", "x.cairn", "--report", "r.txt", "--python", SYSTEM, "busy.py", "1")
     truth = ended.expect().last_json()
-    stacks = cairn.collapsed(folder / "x.cairn")
-    assert abs(time_in(stacks, "heavy") / 1e6 - truth["spent_s"]["heavy"]) < 0.15
+    stacks, near_s = cairn.collapsed(folder / "x.cairn"), 0.1 + cairn.blind_s(folder / "x.cairn", ended)
+    assert abs(time_in(stacks, "heavy") / 1e6 - truth["spent_s"]["heavy"]) < near_s
     for name in ("x.cairn", "r.txt"):
         assert (folder / name).stat().st_uid == NOBODY
 

@@ -88,10 +88,14 @@ def work():
         time.sleep(0.001)
     for _ in range(9):
         f()
+def switch():
+    time.sleep(0.1)
+    os.kill(os.getpid(), signal.SIGUSR2)
+    time.sleep(0.2)
+    go.set()
 thread = threading.Thread(target=work)
 thread.start()
-threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGUSR2)).start()
-threading.Timer(0.3, go.set).start()
+threading.Thread(target=switch).start()
 thread.join()
 """
 

@@ -9,7 +9,6 @@ import pytest
 
 import harness
 from harness import time_in
-from test_trees import free_port
 
 pytestmark = pytest.mark.alone
 
@@ -45,7 +44,7 @@ def ask(port, pids):
 
 @pytest.mark.timeout(600)
 def test_every_worker_and_thread_is_seen(cairn, folder, uwsgi):
-    port, file = free_port(), folder / "web.cairn"
+    port, file = harness.free_port(), folder / "web.cairn"
     server = [uwsgi, "--http-socket", f"127.0.0.1:{port}", "--master", "--processes", "2",
               "--threads", "2", "--die-on-term", "--need-app",
               "--wsgi-file", harness.TARGETS / "web_app.py"]

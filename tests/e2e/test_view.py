@@ -72,7 +72,7 @@ def serving(cairn, *words, **options):
 @pytest.fixture(scope="module")
 def recording(python, tmp_path_factory):
     cairn = harness.Cairn(tmp_path_factory.mktemp("view"))
-    return cairn.record(python, "states.py", 0.5)[0]
+    return cairn.need_sight(*cairn.record(python, "states.py", 0.5))
 
 
 @pytest.fixture(scope="module")
@@ -220,11 +220,11 @@ def test_who_is_slow_does_not_keep_others_out(view):
     """As many connections as there are, none of which ever asks: all are cut off, and whoever asks
     meanwhile is served in the end."""
     with contextlib.ExitStack() as open_ones:
+        start = time.monotonic()
         slow = [open_ones.enter_context(socket.create_connection(("127.0.0.1", view.port), 30))
                 for _ in range(150)]
         for connection in slow[::2]:
             connection.sendall(b"GET / HTTP/1.1\r\nX-Slow: ")
-        start = time.monotonic()
         cut = set()
         while slow[0] not in cut:  # a byte now and then, which is what slow ones do
             with contextlib.suppress(OSError):
@@ -235,28 +235,29 @@ def test_who_is_slow_does_not_keep_others_out(view):
                     continue
             if ready:
                 cut.add(slow[0])
-            assert time.monotonic() - start < 30
+            assert time.monotonic() - start < harness.DEADLINE_S
         assert time.monotonic() - start > 2  # a browser has its time
         assert view.status(Cookie=view.cookie) == 200
 
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
 def test_it_ends_when_it_is_told(cairn, recording, how):
-    view = View(cairn, "--no-open", "-p", "0", recording)
+    view = View(cairn, "--no-open", "-p", harness.free_port(), recording)
     with socket.create_connection(("127.0.0.1", view.port), 30) as connection:
         connection.sendall(b"GET / HTTP/1.1\r\n")
         view.status()
         ended = view.end(how)
     assert (ended.status, ended.out, ended.err) == (0, b"", b"")
+    # From another address: from its own the kernel may choose that port, which then talks to itself.
     with pytest.raises(ConnectionRefusedError):
-        socket.create_connection(("127.0.0.1", view.port), 30)
+        socket.create_connection(("127.0.0.1", view.port), 30, source_address=("127.0.0.2", 0))
 
 
 def test_a_port_that_is_taken_is_one_clear_error(cairn, recording):
+    port = harness.free_port()
     with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
+        taken.bind(("127.0.0.1", port))
         taken.listen()
-        port = taken.getsockname()[1]
         ended = cairn("view", "--no-open", "-p", port, recording)
     assert ended.status == harness.CAIRN_FAILED and ended.out == b""
     assert f"port {port} of 127.0.0.1 is in use" in ended.talk and "-p 0" in ended.talk
@@ -355,7 +356,8 @@ def test_over_ssh_it_says_how_to_get_there(cairn, recording, folder):
 
 def test_it_ends_when_nobody_asks_any_more(cairn, recording):
     view = View(cairn, "--no-open", "--quit-after", "500ms", recording)
-    view.status()
+    with contextlib.suppress(ConnectionError):  # on a slow machine it is over before it is asked
+        view.status()
     ended = harness.finish(view.process)
     assert ended.status == 0 and "ended" in ended.talk
 

@@ -129,14 +129,18 @@ def test_at_most_a_second_is_lost(cairn, python, folder):
     code = (
         "import time, os, signal, sys\n"
         "start = time.perf_counter()\n"
-        "def spin():\n"
-        "    while time.perf_counter() - start < 3.2: pass\n"
-        "spin()\n"
+        "def spin(last, pause=0):\n"
+        "    while last < start + 3.2:\n"
+        "        now = time.perf_counter()\n"
+        "        pause, last = max(pause, now - last), now\n"
+        "    return pause\n"
+        "pause = spin(start)\n"
         "os.kill(int(sys.stdin.readline()), signal.SIGKILL)\n"
-        "print(time.perf_counter() - start)\n"
+        "print(pause)\n"
     )
     process = cairn.spawn("run", "-o", "x.cairn", "--", python.executable, "-c", code)
     ended = finish(process, f"{process.pid}\n".encode())
     assert ended.status == 137
     recorded_s = time_in(cairn.collapsed(folder / "x.cairn"), "spin") / 1e6
-    assert recorded_s > 3.2 - 1.2, "1 s, and what the start took"
+    # What stood still for so long at once was the machine: Cairn could not write either.
+    assert recorded_s > 3.2 - 1.2 - float(ended.text), "1 s, and what the start took"

@@ -64,9 +64,9 @@ def test_not_python_for_a_while(cairn, folder, duration):
 
 
 def await_watching(attached, pid):
-    """Until Cairn has files of the process open: it observes it, and the signals are its own."""
+    """Until Cairn keeps files of a thread of it open: it observes it, and the signals are its own."""
     links = Path(f"/proc/{attached.pid}/fd")
-    while not any(target_of(link).startswith(f"/proc/{pid}/") for link in links.iterdir()):
+    while not any(target_of(link).startswith(f"/proc/{pid}/task/") for link in links.iterdir()):
         assert attached.poll() is None, attached.stderr.read()
 
 

@@ -13,7 +13,7 @@ import harness
 
 SECONDS = 1800 if os.environ.get("CAIRN_FULL") else 24
 PAGE_BYTES = os.sysconf("SC_PAGESIZE")
-GROWTH_MAX = 1 << 20  # bytes, in the second half
+GROWTH_MAX = 1 << 20  # bytes, in the second half: what a large chunk takes comes and goes
 FILES_GROWTH_MAX = 8
 
 

@@ -3,6 +3,7 @@
  * inside their tables and sums must close. */
 #include <stdlib.h>
 
+#include "exactrows.h"
 #include "sink.h"
 #include "table.h"
 
@@ -62,6 +63,24 @@ static void check_rows(const struct cairn_tally *tally, enum cairn_by by)
     cairn_rows_release(&rows);
 }
 
+/* Callers stand together, below what they call. */
+static void check_calls(const struct cairn_tally *tally)
+{
+    struct cairn_exact_table table;
+    size_t callers = 0;
+
+    require(cairn_exact_table_make(tally, CAIRN_SORT_SELF, &table) == 0);
+    for (size_t i = 0; i < table.lines.count; i++) {
+        const struct cairn_exact_line *line = &table.lines.items[i];
+
+        callers += line->caller_count;
+        for (size_t j = 0; j < line->caller_count; j++)
+            require(table.callers.items[line->first_caller + j].callee == line->function);
+    }
+    require(callers <= table.callers.count);
+    cairn_exact_table_release(&table);
+}
+
 static void check_model(const struct cairn_model *model)
 {
     const struct cairn_quality *quality = cairn_model_quality(model);
@@ -79,6 +98,7 @@ static void check_model(const struct cairn_model *model)
                 tally.truncated == quality->truncated && tally.ticks == quality->ticks);
         for (int by = 0; by < CAIRN_BY_COUNT; by++)
             check_rows(&tally, (enum cairn_by)by);
+        check_calls(&tally);
         cairn_tally_release(&tally);
     }
 }

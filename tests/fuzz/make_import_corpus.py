@@ -7,10 +7,12 @@ Small files of each format, whole, hostile and cut off; what the tools themselve
 them, named after the tool.
 """
 import gzip
+import io
 import json
 import marshal
 import pathlib
 import pickle
+import zipfile
 
 FOLDER = pathlib.Path(__file__).resolve().parent.parent / "corpus"
 HOSTILE = ["nul\0", "\u2028 line", "</script>", "semi;colon", "n" * 300, "\u202ertl"]
@@ -300,6 +302,198 @@ Index by function name
     put("in_gprof", "large", flat.split(" 60.00")[0] + " 1.00 0.01 99999999999999999999.00 a\n")
 
 
-for write in (collapsed, pprof, speedscope, prof, callgrind, gperftools, gprof, cpuprofile, chrome, lprof, gecko,
+def perf():
+    whole = """# captured by hand
+python3 123/124 [001]  10.000250000:     250000 cpu-clock:u:
+\t    55d0c0a1 leaf(int)+0x1a (/usr/bin/my prog)
+\t    55d0c0b2 main+0x2f (/usr/bin/my prog)
+\t           0 [unknown] ([unknown])
+
+a name 99 11.5: cycles:
+\tffffffff81a0 do_it+0x0 ([kernel.kallsyms])
+
+swapper     0 [000] 12.25:          1 cycles:  ffffffff8104f45a native_write_msr ([kernel.kallsyms])
+"""
+    put("in_perf", "whole", whole)
+    put("in_perf", "cut", whole[:150])
+    put("in_perf", "hostile", "".join(f"{name} 1/2 1.5: 9 cpu-clock:\n\tff {name}+0x1 ({name})\n\n" for name in HOSTILE))
+    put("in_perf", "large", "a 1 99999999999999999999.5: 1 cycles:\n\tff f (g)\n")
+    put("in_perf", "times", "a 1 5.5: 1 cycles:\n\tff f (g)\n\na 1 0.5: 999999999999999999 task-clock:\n\tff f (g)\n")
+    put("in_perf", "one", "a 1 cycles: ff f (g)\n")
+
+
+def dtrace():
+    whole = """CPU     ID                    FUNCTION:NAME
+  1  29684                        :tick-60s
+
+
+              libc.so.1`__write+0xa
+              prog`main+0x1f
+              0x7fff5fc01002
+              30
+
+              prog`main+0x1f
+               12
+"""
+    put("in_dtrace", "whole", whole)
+    put("in_dtrace", "cut", whole[:170])
+    put("in_dtrace", "hostile", "".join(f"  {name}`{name}+0x1\n  1\n" for name in HOSTILE))
+    put("in_dtrace", "large", "  a`b\n 999999999999999999\n  a`b\n 0\n `\n")
+
+
+def hprof():
+    whole = """JAVA PROFILE 1.0.1, created Mon Jan  1 00:00:00 2024
+
+Header for -agentlib:hprof
+--------
+THREAD START (obj=50000133, id = 200001, name="main", group="main")
+TRACE 300001:
+\tjava.lang.Math.sqrt(Math.java:12)
+\tDemo.main(Demo.java:Unknown line)
+TRACE 300002: (thread=200001)
+\t<empty>
+CPU SAMPLES BEGIN (total = 9) Mon Jan  1 00:00:01 2024
+rank   self  accum   count trace method
+   1 77.78% 77.78%       7 300001 java.lang.Math.sqrt
+   2 22.22% 100.00%      2 300002 <empty>
+CPU SAMPLES END
+"""
+    put("in_hprof", "whole", whole)
+    put("in_hprof", "cut", whole[:300])
+    put("in_hprof", "lost", whole.replace("TRACE 300002", "TRACE 300003"))
+    put("in_hprof", "times", whole.replace("SAMPLES", "TIME (ms)"))
+    put("in_hprof", "hostile", whole.replace("Demo.main", HOSTILE[2] + HOSTILE[5]).replace("       7", " 999999999999999999"))
+
+
+def gprof2dot():
+    whole = json.dumps({
+        "version": 0, "costs": [{"description": "time", "unit": "s"}],
+        "functions": [{"name": "leaf", "module": "m"}, {"name": "main", "process": "p"}],
+        "events": [{"callchain": [0, 1], "cost": [3]}, {"callchain": [1], "cost": [1.5, 2]}],
+    })  # fmt: skip
+    put("in_gprof2dot", "whole", whole)
+    put("in_gprof2dot", "behind", json.dumps(dict(reversed(json.loads(whole).items()))))
+    put("in_gprof2dot", "cut", whole[:-20])
+    put("in_gprof2dot", "wrong", whole.replace("[0, 1]", "[0, 2]"))
+    put("in_gprof2dot", "large", whole.replace("[3]", "[1e300]"))
+    put("in_gprof2dot", "hostile", json.dumps({
+        "functions": [{"name": name, "module": name} for name in HOSTILE],
+        "events": [{"callchain": list(range(len(HOSTILE))), "cost": [1]}],
+    }))  # fmt: skip
+
+
+def axe():
+    rows = [
+        "Index  % CPU Time:Total  CPU Time:Self  CPU Time:Children  Name  Index",
+        "-----  ----------------  -------------  -----------------  ----  -----",
+        "                         0.0            0.0                <spontaneous>",
+        "[1]    100.0             0.5            1.5                main  [1]",
+        "                         1.0            0.5                work  [2]",
+        " ",
+        "                         0.5            1.5                main  [1]",
+        "[2]    75.0              1.0            0.5                work <cycle 1>  [2]",
+        "                         0.5            0.0                leaf  [3]",
+        " ",
+        "[3]    25.0              0.5            0.0                leaf  [3]",
+        " ",
+        "[4]    75.0              1.5            0.0                <cycle 1 as a whole>  [4]",
+        "                         1.0            0.5                work <cycle 1>  [2]",
+        " ",
+        "Index  Function",
+        "-----  --------",
+        "[1]    main",
+    ]
+    whole = "\n".join(rows) + "\n"
+    put("in_axe", "whole", whole)
+    put("in_axe", "cut", whole[:400])
+    put("in_axe", "twice", whole.replace("[3]    25.0", "[1]    25.0").replace("leaf  [3]", "leaf  [1]"))
+    put("in_axe", "large", whole.replace("1.5  ", "99999999999999.5  "))
+    put("in_axe", "hostile", whole.replace("leaf", HOSTILE[2] + HOSTILE[5]))
+
+
+def oprofile():
+    whole = """CPU: Intel, speed 2000 MHz
+samples  %        linenr info                 image name               app name  symbol name
+-------------------------------------------------------------------------------
+  4        40.0  main.c:3                    prog                     prog      main
+6        60.0  work.c:7                    prog (tgid:12 range:0x1) prog      work(int, char)
+  6        60.0  work.c:7                    prog (tgid:12 range:0x1) prog      work(int, char) [self]
+-------------------------------------------------------------------------------
+4        40.0  main.c:3                    prog                     prog      main
+  6        60.0  work.c:7                    prog (tgid:12 range:0x1) prog      work(int, char)
+  4        40.0  main.c:3                    prog                     prog      main [self]
+-------------------------------------------------------------------------------
+0             0  (no location information)   /lib/libc.so             prog      (no symbols)
+-------------------------------------------------------------------------------
+"""
+    put("in_oprofile", "whole", whole)
+    put("in_oprofile", "cut", whole[:500])
+    put("in_oprofile", "columns", "samples  symbol name\n---\n3 f\n  2 g\n---\n2 g\n  3 f\n---\n")
+    put("in_oprofile", "large", whole.replace("6  ", "999999999999999999  "))
+    put("in_oprofile", "hostile", whole.replace("main.c", HOSTILE[2] + ":").replace("work", HOSTILE[5]))
+
+
+def sleepy():
+    symbols = 'sym0 "prog" "main" "main.cpp" 3\r\nsym1 "prog" "work<int>" "work.cpp" 7\r\nsym2 "" "0x12" "a.c" 9\r\nwords\r\n'
+
+    def archive(stacks, symbols=symbols, how=zipfile.ZIP_DEFLATED, name="Callstacks.txt"):
+        out = io.BytesIO()
+        with zipfile.ZipFile(out, "w", how) as files:
+            for path, text in (("Version 0.90 required", ""), ("Symbols.txt", symbols), (name, stacks)):
+                files.writestr(zipfile.ZipInfo(path), text, how)
+        return out.getvalue()
+
+    stacks = "0.25 sym1 sym0\n0.5 sym0\n0.125 sym2 sym1 sym0\n"
+    put("in_sleepy", "whole", archive(stacks))
+    put("in_sleepy", "stored", archive(stacks.replace("0.", ""), how=zipfile.ZIP_STORED))
+    put("in_sleepy", "cut", archive(stacks)[:200])
+    put("in_sleepy", "sum", archive(stacks, how=zipfile.ZIP_STORED).replace(b"0.25 sym1", b"0.75 sym1"))
+    put("in_sleepy", "lost", archive("1 sym7\n"))
+    put("in_sleepy", "missing", archive(stacks, name="Other.txt"))
+    put("in_sleepy", "hostile", archive(stacks, symbols.replace("main", HOSTILE[2] + "\0")))
+
+
+def sysprof():
+    whole = """<?xml version="1.0"?>
+<!-- a > b -->
+<profile>
+  <num_samples>9</num_samples>
+  <objects>
+    <object id="1"><name>"[prog]"</name><total>9</total><self>0</self></object>
+    <object id="2"><name>"main"</name><total>9</total><self>4</self></object>
+    <object id="3"><name>"a&lt;b&#228;&gt;"</name><total>5</total><self>5</self></object>
+  </objects>
+  <nodes>
+    <node id="5"><object>3</object><self>5</self><total>5</total><parent>4</parent></node>
+    <node id="3"><object>1</object><self>0</self><toplevel/><parent>0</parent></node>
+    <node id="4"><object>2</object><self>4</self><total>9</total><parent>3</parent></node>
+  </nodes>
+</profile>
+"""
+    whole = whole.replace("<toplevel/>", "<toplevel>1</toplevel>")
+    put("in_sysprof", "whole", whole)
+    put("in_sysprof", "cut", whole[:400])
+    put("in_sysprof", "ring", whole.replace("<parent>0<", "<parent>5<"))
+    put("in_sysprof", "lost", whole.replace("<object>3<", "<object>9<"))
+    put("in_sysprof", "large", whole.replace(">5<", ">999999999999999999<"))
+    put("in_sysprof", "entity", whole.replace("&lt;", "&zzzzzzzzzzzzzzzzz;"))
+    put("in_sysprof", "short", whole.replace("<name>", "<name/><x y='2'/><name>"))
+
+
+def xperf():
+    whole = ("Process Name, Module, Function, Stack, Weight, Count\r\n"
+             "prog.exe, prog.exe, main, [Root]/ntdll.dll!Start/prog.exe!main, 1.5, 2\r\n"
+             "prog.exe, prog.exe, work, [Root]/ntdll.dll!Start/prog.exe!main, 1, 3\r\n"
+             "other.exe, ?, ?, ?, 1, 4\r\n"
+             "Idle, ntoskrnl.exe, Idle, ?, 1, 400\r\n")  # fmt: skip
+    put("in_xperf", "whole", whole)
+    put("in_xperf", "cut", whole[:130])
+    put("in_xperf", "large", whole.replace("1.5", "9999999999999999999"))
+    put("in_xperf", "root", whole.replace("[Root]", "[Leaf]"))
+    put("in_xperf", "columns", whole.replace(", Count", ""))
+    put("in_xperf", "hostile", whole.replace("main", HOSTILE[2] + "/!" + HOSTILE[5]))
+
+
+for write in (axe, oprofile, sleepy, sysprof, xperf, perf, dtrace, hprof, gprof2dot, collapsed, pprof, speedscope, prof, callgrind, gperftools, gprof, cpuprofile, chrome, lprof, gecko,
               mojo):
     write()

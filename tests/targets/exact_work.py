@@ -193,6 +193,18 @@ def exits():
     os._exit(5)
 
 
+def after():
+    loop(70)
+    print(json.dumps({"pid": os.getpid()}))
+
+
+def execs():
+    """Becomes another program, from within a call, while a thread counts as well."""
+    loop(5000)
+    in_thread(300)
+    os.execv(sys.executable, [sys.executable, HERE, "after"])
+
+
 class Reference:
     """Slow and plain: each frame is kept, so that a second entry of it is a generator going on."""
 

@@ -2,7 +2,8 @@
 
     hostile.py [SECONDS]
 
-Prints the names, as JSON without a character that is not ASCII.
+Of a stretch in which it does not run a millisecond counts: however the machine stalls, each function
+is there to be seen. Prints the names, as JSON without a character that is not ASCII.
 """
 import json
 import sys
@@ -19,9 +20,12 @@ FUNCTIONS = [
 ]
 
 
-def spin(until, clock):
-    while clock() < until:
-        pass
+def spin(seconds, clock):
+    last = clock()
+    while seconds > 0:
+        now = clock()
+        seconds -= min(now - last, 0.001)
+        last = now
 
 
 def main():
@@ -30,9 +34,8 @@ def main():
         names = {"co_name": name}
         if hasattr(spin.__code__, "co_qualname"):
             names["co_qualname"] = name
-        until = time.perf_counter() + seconds / len(FUNCTIONS)
         exec_as = type(spin)(spin.__code__.replace(**names), globals())
-        exec_as(until, time.perf_counter)
+        exec_as(seconds / len(FUNCTIONS), time.perf_counter)
     print(json.dumps({"functions": FUNCTIONS}))
 
 

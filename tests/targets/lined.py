@@ -3,6 +3,7 @@
     lined.py PACKAGES counts|times|threads
 
 counts: {"cairn": {function: {line: hits}}, "reference": the same}. times: {what: [told, true]}, in s.
+threads: hits and time of each line, and how long all calls took together.
 """
 import asyncio
 import json
@@ -194,9 +195,13 @@ def step(pause):
 def threads():
     profiler = LineProfiler(step)
 
+    spent = []
+
     def run(pause, times):
         for _ in range(times):
+            begun = clock()
             step(pause)
+            spent.append(clock() - begun)
 
     with profiler:
         both = [threading.Thread(target=run, args=words) for words in ((0.01, 10), (0.02, 5))]
@@ -205,7 +210,7 @@ def threads():
         for thread in both:
             thread.join()
     [rows] = profiler.get_stats().timings.values()
-    return [[hits, took * 1e-9] for _, hits, took in rows]
+    return [[hits, took * 1e-9] for _, hits, took in rows], sum(spent)
 
 
 print(json.dumps(globals()[sys.argv[2]]()))

@@ -1,9 +1,10 @@
 """Ways in which control leaves a run of instructions, each with its exceptions.
 
-    opcode_zoo.py reference|plain
+    opcode_zoo.py reference|lines|plain
 
 reference: counts the instructions of everything below with what Python has for that; prints
-{first line: {offset: executed}}. plain: runs it.
+{first line: {offset: executed}}. lines: the same of lines, {first line: {line: begun}}. plain: runs
+it.
 """
 import asyncio
 import contextlib
@@ -262,13 +263,13 @@ def codes_in(names):
     return found
 
 
-def reference():
+def reference(what):
     import line_work
 
     found = codes_in({name: thing for name, thing in globals().items()
                       if name not in ("reference", "codes_in")})  # fmt: skip
     hits = {code: {} for code in found}
-    line_work.count_opcodes(hits, run)
+    (line_work.count_opcodes if what == "reference" else line_work.count_lines)(hits, run)
     of_lines = {}
     for code in found:
         counts = of_lines.setdefault(code.co_firstlineno, {})
@@ -278,7 +279,7 @@ def reference():
 
 
 if __name__ == "__main__":
-    if sys.argv[1] == "reference":
-        print(json.dumps(reference()))
+    if sys.argv[1] in ("reference", "lines"):
+        print(json.dumps(reference(sys.argv[1])))
     else:
         run()

@@ -1,6 +1,6 @@
 """Runs a command whose system calls of the given names answer EPERM, as a container's filter does.
 
-    refuse.py perf_event_open|process_vm_readv[,...] COMMAND ARG...
+    refuse.py perf_event_open|process_vm_readv|seccomp[,...] COMMAND ARG...
 
 x86-64 and aarch64; the filter stays with everything the command starts.
 """
@@ -11,8 +11,8 @@ import struct
 import sys
 
 NUMBERS = {
-    "x86_64": {"perf_event_open": 298, "process_vm_readv": 310},
-    "aarch64": {"perf_event_open": 241, "process_vm_readv": 270},
+    "x86_64": {"perf_event_open": 298, "process_vm_readv": 310, "seccomp": 317},
+    "aarch64": {"perf_event_open": 241, "process_vm_readv": 270, "seccomp": 277},
 }
 PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP, SECCOMP_MODE_FILTER = 38, 22, 2
 LOAD_NUMBER = (0x20, 0, 0, 0)  # the system call's number is the first word of the data

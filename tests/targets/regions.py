@@ -2,7 +2,8 @@
 
     regions.py CASE
 
-Prints its own clock's figures: {"regions": {name: [seconds, ...]}, "marks": how many}.
+Prints its own clock's figures: {"regions": {name: [seconds, ...]}, "marks": how many}. In "most" stands
+of some how long they took at most, between the moments before and behind them.
 """
 import asyncio
 import contextlib
@@ -18,11 +19,11 @@ import types
 
 import cairn
 
-taken, marks = {}, 0
+taken, most, marks = {}, {}, 0
 
 
-def note(name, begin):
-    taken.setdefault(name, []).append(time.monotonic() - begin)
+def note(name, begin, where=taken):
+    where.setdefault(name, []).append(time.monotonic() - begin)
 
 
 def spin(seconds):
@@ -33,9 +34,11 @@ def spin(seconds):
 
 def nested():
     for i in range(20):
+        before = time.monotonic()
         with cairn.region("outer"):
             begin = time.monotonic()
             for k in range(3):
+                before_inner = time.monotonic()
                 with cairn.region("inner"):
                     inner = time.monotonic()
                     spin(0.001 + (i == 7) * 0.02)
@@ -43,16 +46,20 @@ def nested():
                         cairn.mark("half")
                         spin(0.001)
                     note("inner", inner)
+                note("inner", before_inner, most)
             note("outer", begin)
+        note("outer", before, most)
 
 
 def threads():
     def work():
         for _ in range(30):
+            before = time.monotonic()
             with cairn.region("work"):
                 begin = time.monotonic()
                 time.sleep(0.001)
                 note("work", begin)
+            note("work", before, most)
 
     made = [threading.Thread(target=work) for _ in range(3)]
     for thread in made:
@@ -62,10 +69,12 @@ def threads():
 
 
 async def wait(seconds):
+    before = time.monotonic()
     with cairn.region("task"):
         begin = time.monotonic()
         await asyncio.sleep(seconds)
         note("task", begin)
+    note("task", before, most)
 
 
 def tasks():
@@ -406,4 +415,4 @@ def uneven():
 
 if __name__ == "__main__":
     globals()[sys.argv[1]]()
-    print(json.dumps({"regions": taken, "marks": marks}))
+    print(json.dumps({"regions": taken, "most": most, "marks": marks}))

@@ -4,10 +4,11 @@
 
 Every thread takes turns between work of its own, work in a sub-interpreter, and sleep there. Each
 says how long it was where, and on the way there and back: {"thread": name, place: seconds, …}.
-`isolated`: with a GIL of their own, from 3.12 on. "nested": an interpreter inside another one.
+SECONDS `-`: until stdin ends. `isolated`: with a GIL of their own, from 3.12 on. "nested": an interpreter inside another one.
 "lent": one that another thread made; until 3.11 CPython itself takes the two threads for one.
 """
 import json
+import select
 import sys
 import threading
 import time
@@ -18,7 +19,7 @@ except ImportError:
     import _xxsubinterpreters as interpreters
 
 clock = time.perf_counter
-seconds = float(sys.argv[1])
+seconds = sys.argv[1] != "-" and float(sys.argv[1])
 kind = sys.argv[2] if len(sys.argv) > 2 else "shared"
 # Their code has the name of this file, too.
 INSIDE = """
@@ -99,7 +100,7 @@ def turns(name, made, wrap="{}"):
     """Takes turns between here and there until the time is over."""
     spent = {"thread": name, "outer_spin": 0.0, "between": 0.0}
     begin = clock()
-    while clock() - begin < seconds:
+    while clock() - begin < seconds if seconds else not select.select([0], [], [], 0)[0]:
         start = clock()
         outer_spin(start + 0.02)
         spent["outer_spin"] += clock() - start

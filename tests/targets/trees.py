@@ -3,6 +3,7 @@
     trees.py fork|spawn|forkserver|executor|subprocess COUNT
     trees.py brief COUNT      children that live 50 ms, one after another
     trees.py blink COUNT      children that do nothing, one after another
+    trees.py unwatched COUNT  the same, while the parent of this process is stopped
     trees.py idle COUNT       children that sleep for 3 s, all at once
     trees.py daemon           a daemon, forked twice, that its starter waits for
     trees.py threads COUNT    children, each with a thread named inner-I that works
@@ -14,6 +15,7 @@ import concurrent.futures
 import json
 import multiprocessing
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -97,6 +99,14 @@ def blink(count):
     return pids
 
 
+def unwatched(count):
+    os.kill(os.getppid(), signal.SIGSTOP)
+    try:
+        return blink(count)
+    finally:
+        os.kill(os.getppid(), signal.SIGCONT)
+
+
 def idle(count):
     births = {}
     for _ in range(count):
@@ -166,7 +176,7 @@ def main():
         pids = {"daemon": daemon, "reuse": reuse}[mode]()
     else:
         makers = {"executor": by_executor, "subprocess": by_subprocess}
-        pids = {**makers, "brief": brief, "blink": blink, "idle": idle,
+        pids = {**makers, "brief": brief, "blink": blink, "unwatched": unwatched, "idle": idle,
                   "threads": threads}[mode](count)
     print(json.dumps({"parent": os.getpid(), "children": pids, "lived_s": lived_s}))
 

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "samples.h"
+#include "scratch.h"
 #include "story.h"
 
 #define MS 1000000u
@@ -16,12 +17,13 @@
 #define THREADS 9 /* a block is more than one slot, and ends within one */
 #define SAMPLES (CHUNKS * TICKS_A_CHUNK * THREADS)
 
-static struct cairn_model *long_recording(void)
+/* `path` NULL: in memory, and loaded. */
+static struct cairn_model *long_recording(const char *path)
 {
     unsigned threads[THREADS];
     struct story story;
 
-    story_begin(&story, NULL, 1);
+    story_begin(&story, path, 1);
     for (unsigned i = 0; i < THREADS; i++)
         threads[i] = story_thread(&story, 10, 10 + i, "a");
     for (unsigned tick = 0; tick < CHUNKS * TICKS_A_CHUNK; tick++) {
@@ -62,7 +64,7 @@ static void assert_same(const struct cairn_sample *a, const struct cairn_sample 
 /* What is made ahead is what is made when it is asked for, in that order, ticks and all. */
 static void test_samples_made_ahead_are_the_same(void **state)
 {
-    struct cairn_model *model = long_recording();
+    struct cairn_model *model = long_recording(NULL);
     struct cairn_samples *plain, *ahead;
     struct cairn_sample a, b;
     cpu_set_t all;
@@ -91,7 +93,7 @@ static void test_samples_made_ahead_are_the_same(void **state)
 /* Whoever has seen enough lets go of it at any moment. */
 static void test_nobody_waits_for_who_left(void **state)
 {
-    struct cairn_model *model = long_recording();
+    struct cairn_model *model = long_recording(NULL);
     struct cairn_sample sample;
     (void)state;
 
@@ -106,11 +108,58 @@ static void test_nobody_waits_for_who_left(void **state)
     cairn_model_free(model);
 }
 
+static struct cairn_model *load(const char *path)
+{
+    struct cairn_model *model;
+
+    assert_int_equal(cairn_model_load(&path, 1, &model, NULL), 0);
+    return model;
+}
+
+/* Chunks that are unpacked ahead are those that are unpacked when they are asked for; of damaged
+ * ones so many are told. */
+static void test_what_is_unpacked_ahead_is_the_same(void **state)
+{
+    struct cairn_model *plain, *ahead;
+    const struct cairn_thread *threads_a, *threads_b;
+    const struct cairn_quality *quality;
+    struct scratch scratch;
+    struct cairn_buf bytes;
+    cpu_set_t all;
+    (void)state;
+
+    scratch_make(&scratch);
+    assert_null(long_recording(scratch.path));
+    cairn_buf_init(&bytes, (size_t)64 << 20);
+    scratch_load(scratch.path, &bytes);
+    for (size_t i = 1; i < 4; i++) /* of which one or another lies in a payload */
+        bytes.data[bytes.size_bytes * i / 4] ^= 0x55;
+    scratch_store(scratch.path, bytes.data, bytes.size_bytes);
+    assert_int_equal(sched_getaffinity(0, sizeof(all), &all), 0);
+    use_processors(&all, true);
+    plain = load(scratch.path);
+    use_processors(&all, false);
+    ahead = load(scratch.path);
+    quality = cairn_model_quality(plain);
+    assert_true(quality->damaged_chunks + quality->jumped_chunks > 0);
+    assert_true(quality->samples > 0 && quality->samples < SAMPLES);
+    assert_memory_equal(quality, cairn_model_quality(ahead), sizeof(*quality));
+    assert_int_equal(cairn_model_threads(plain, &threads_a),
+                     cairn_model_threads(ahead, &threads_b));
+    for (size_t i = 0; i < cairn_model_threads(plain, &threads_a); i++)
+        assert_int_equal(threads_a[i].python, threads_b[i].python);
+    cairn_model_free(plain);
+    cairn_model_free(ahead);
+    cairn_buf_release(&bytes);
+    scratch_remove(&scratch);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_samples_made_ahead_are_the_same),
         cmocka_unit_test(test_nobody_waits_for_who_left),
+        cmocka_unit_test(test_what_is_unpacked_ahead_is_the_same),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -21,7 +21,7 @@
 #include "exact_parts.h"
 #include "reader.h"
 #include "rng.h"
-#include "lines.h"
+#include "linecounts.h"
 #include "spoolfile.h"
 #include "ticks.h"
 #include "timeline.h"
@@ -119,7 +119,14 @@ static void leave_some_times(char folder[32])
 /* --- lines --- */
 
 #define UNITS 6
-static const uint8_t leads[UNITS] = {1, 1, 0, 1, 0, 0};
+static const uint8_t what[UNITS] = {CAIRN_UNIT_LEADS,
+                                    CAIRN_UNIT_LEADS | CAIRN_UNIT_WATCHES,
+                                    CAIRN_UNIT_SPOT,
+                                    CAIRN_UNIT_LEADS,
+                                    0,
+                                    0};
+static const struct cairn_spot_place spot_place = {.unit = 2, .run = 1, .count = 1};
+static const struct cairn_units_plan units_plan = {UNITS, 1, what, &spot_place};
 static const char listing[] = "0\t9\t0\t1\t1\t\tRESUME 0\n"
                               "1\t9\t0\t1\t2\tFAST\tLOAD_CONST 1 (0)\n"
                               "2\t10\t0\t0\t1\t\tSTORE_FAST 0 (x)\n"
@@ -129,10 +136,23 @@ static const char listing[] = "0\t9\t0\t1\t1\t\tRESUME 0\n"
                               "99\t1\t0\t1\t0\t\tBEYOND_THE_END\n"
                               "5000000000\t1\t0\t1\t0\t\tNO_NUMBER";
 
-/* Of every four rounds one raises in the second instruction. */
-static void work_on_units(struct cairn_lines_hub *hub, const struct cairn_lines_code *code)
+static void meet(struct cairn_lines_hub *hub, const struct cairn_lines_code *code, uintptr_t key,
+                 const char *name)
 {
-    for (int i = 0; i < ROUNDS; i++) {
+    struct cairn_spots *spots = cairn_lines_spots_now(hub, code);
+
+    if (spots != NULL && !cairn_spots_meet(spots, 0, key))
+        cairn_spots_name(hub, spots, 0, key,
+                         (struct cairn_span){(const uint8_t *)name, strlen(name)});
+}
+
+/* Of every four rounds one raises in the second instruction. The third is given a number each time,
+ * and once a round of many kinds, of which the last ones have no place. */
+static void work_on_units(struct cairn_lines_hub *hub, struct cairn_lines_code *code)
+{
+    for (uintptr_t i = 0; i < ROUNDS; i++) {
+        meet(hub, code, 1, "int");
+        meet(hub, code, 2 + i % 8, "some");
         cairn_lines_unit(hub, code, 0);
         cairn_lines_unit(hub, code, 1);
         if (i % 4 == 0)
@@ -154,6 +174,41 @@ static void work_on_lines(struct cairn_lines_hub *hub, struct cairn_lines_counte
         }
 }
 
+/* Places at which lines 10 to 12 begin, in one run, and line 13; of line 12 nobody is ever told. */
+#define PLACES 4
+static const uint32_t plan_numbers[3 * PLACES] = {1, 10, 0, 3, 11, 0, 5, 12, 0, 6, 13, 3};
+static const struct cairn_line_plan plan = {plan_numbers, 3 * PLACES, UNITS + 1};
+
+/* Of every four rounds one raises between lines 10 and 11; 11 is told of once. Line 14 has no
+ * place.
+ */
+static void work_on_counts(struct cairn_lines_hub *hub, struct cairn_lines_code *code)
+{
+    static bool told;
+
+    for (int i = 0; i < ROUNDS; i++) {
+        if (!cairn_lines_hit_at(hub, code, 1, 10))
+            _exit(5);
+        if (i % 4 == 0)
+            cairn_lines_gone(hub, code, 2);
+        else if (!told)
+            told = !cairn_lines_hit_at(hub, code, 3, 11);
+        if (!cairn_lines_hit_at(hub, code, 6, 13))
+            _exit(6);
+        cairn_lines_hit(hub, code, 14);
+    }
+    if (!told)
+        _exit(7);
+}
+
+static struct cairn_lines_code *count_by_plan(struct cairn_lines_hub *hub,
+                                              const struct cairn_exact_words *words)
+{
+    if (cairn_lines_count(hub, &keys[2], 10, 5, &plan, words) < 0)
+        _exit(8);
+    return cairn_lines_find(hub, &keys[2]);
+}
+
 static void count_lines_into(const char *folder)
 {
     static struct cairn_lines_hub hub;
@@ -165,6 +220,7 @@ static void count_lines_into(const char *folder)
          9},
         {{(const uint8_t *)"two", 3}, {NULL, 0}, {(const uint8_t *)"f.py", 4}, 20}};
     struct cairn_lines_counter *counters[2];
+    struct cairn_lines_code *counted;
     int status;
     pid_t pid;
 
@@ -179,26 +235,34 @@ static void count_lines_into(const char *folder)
         cairn_lines_on(counters[k]);
     }
     hub.counts_units = true;
-    if (cairn_lines_count_units(&hub, &keys[0], UNITS, leads, &words[0],
+    if (cairn_lines_count_units(&hub, &keys[0], &units_plan, &words[0],
                                 (struct cairn_span){(const uint8_t *)listing, 20}) < 0)
         _exit(4);
     cairn_lines_list_again(&hub, &keys[0], &words[0],
                            (struct cairn_span){(const uint8_t *)listing, sizeof(listing) - 1});
+    counted = count_by_plan(&hub, &words[1]);
+    if (!cairn_lines_hit_at(&hub, counted, 3,
+                            11)) /* in a run that began before: it counts itself */
+        _exit(9);
     work_on_lines(&hub, counters);
     work_on_units(&hub, counters[0]->code);
+    work_on_counts(&hub, counted);
     pid = fork();
     if (pid == 0) {
         work_on_lines(&hub, counters);
         work_on_lines(&hub, counters);
         work_on_units(&hub, counters[0]->code);
+        work_on_counts(&hub, counted);
         _exit(0);
     }
     if (waitpid(pid, &status, 0) != pid || status != 0)
         _exit(3);
     work_on_lines(&hub, counters);
     work_on_units(&hub, counters[0]->code);
+    work_on_counts(&hub, counted);
     hub.counts_units = false;
     work_on_units(&hub, counters[0]->code);
+    work_on_counts(&hub, counted);
     (void)kill(getpid(), SIGKILL);
 }
 
@@ -225,7 +289,8 @@ struct found {
     struct cairn_callspool_result result;
     uint64_t calls, resumes, hits, rows;
     uint64_t units[UNITS], unit_rows;
-    bool judged;                       /* before: whether timelines are whole */
+    uint64_t given_rows, ints, others, given; /* hits of what the third was given */
+    bool judged;                              /* before: whether timelines are whole */
     uint64_t times, time_ns, total_ns; /* rows of timelines, the sum of them, that of the tree */
 };
 
@@ -267,6 +332,27 @@ static void add_units(const struct cairn_table *table, struct found *found)
     found->unit_rows += table->row_count;
 }
 
+/* Which strings they are is not looked at: the first of each table is the number, 0 the others. */
+static void add_given(const struct cairn_table *table, struct found *found)
+{
+    const uint64_t *offsets = cairn_table_find(table, "offset");
+    const uint64_t *kinds = cairn_table_find(table, "on");
+    const uint64_t *hits = cairn_table_find(table, "hits");
+
+    assert_non_null(offsets);
+    assert_non_null(kinds);
+    assert_non_null(hits);
+    for (size_t i = 0; i < table->row_count; i++) {
+        assert_int_equal(offsets[i], 2 * 2);
+        found->given += hits[i];
+        if (kinds[i] == 0)
+            found->others += hits[i];
+        else if (kinds[i] == kinds[0])
+            found->ints += hits[i];
+    }
+    found->given_rows += table->row_count;
+}
+
 static void add_rows(struct cairn_span section, struct found *found)
 {
     struct cairn_table table;
@@ -276,6 +362,11 @@ static void add_rows(struct cairn_span section, struct found *found)
     assert_int_equal(cairn_decode_table(section, &table), 0);
     if (table.kind == CAIRN_ROW_OPCODE) {
         add_units(&table, found);
+        cairn_table_release(&table);
+        return;
+    }
+    if (table.kind == CAIRN_ROW_GIVEN) {
+        add_given(&table, found);
         cairn_table_release(&table);
         return;
     }
@@ -360,14 +451,20 @@ static void test_lines_of_a_killed_process_and_its_child_are_there(void **state)
     assert_int_equal(found.result.lines.processes, 2);
     assert_int_equal(found.result.lines.cut_short, 1);
     assert_int_equal(found.result.lines.lost, 0);
-    assert_int_equal(found.hits, 4 * ROUNDS * 4); /* the child's rounds are two of four */
+    /* The child's rounds are two of four; by the plan in each three lines and three quarters. */
+    assert_int_equal(found.hits, 4 * ROUNDS * 4 + 3 * (3 * ROUNDS + ROUNDS / 4 * 3) + 1);
     assert_int_equal(found.result.lines.events, found.hits);
-    assert_int_equal(found.rows, 2 * 4);
+    assert_int_equal(found.rows, 2 * (4 + 4));
     /* In the parent twice, in the child once; what is not said to lead follows from what does. */
     assert_int_equal(found.unit_rows, 2 * 5);
     for (size_t i = 0; i < 5; i++)
         assert_int_equal(found.units[i], i == 2 ? 3 * ROUNDS / 4 * 3 : 3 * ROUNDS);
     assert_int_equal(found.result.lines.instructions, 3 * (4 * ROUNDS + ROUNDS / 4 * 3));
+    /* Four kinds and the others, in each process. */
+    assert_int_equal(found.given_rows, 2 * 5);
+    assert_int_equal(found.given, 3 * 2 * ROUNDS);
+    assert_int_equal(found.ints, 3 * ROUNDS);
+    assert_int_equal(found.others, 3 * (ROUNDS / 8 * 5 + 1));
     cairn_spoolfile_remove_all(folder);
     assert_int_equal(access(folder, F_OK), -1);
 }

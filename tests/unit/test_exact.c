@@ -202,6 +202,77 @@ static void test_a_stack_heals_by_who_leaves_and_by_who_calls(void **state)
     cairn_exact_release(&exact);
 }
 
+/* Frames that can be asked: 2 + 2 * i runs keys[what[i]], called by the frame callers[i]. */
+static uintptr_t callers[16];
+static int what[16];
+
+static const void *outer(uintptr_t frame, uintptr_t *ret_caller)
+{
+    assert_true(frame >= 2 && frame % 2 == 0 && frame < 34);
+    *ret_caller = callers[frame / 2 - 1];
+    return &keys[what[frame / 2 - 1]];
+}
+
+static uintptr_t call(struct cairn_exact *exact, size_t at, int key, uintptr_t caller)
+{
+    uintptr_t frame = 2 + 2 * at;
+
+    callers[at] = caller;
+    what[at] = key;
+    cairn_exact_enter(exact, &keys[key], frame, caller, NULL);
+    return frame;
+}
+
+static void test_who_was_switched_away_from_comes_back(void **state)
+{
+    struct book book = {0};
+    struct cairn_exact exact;
+    struct cairn_exact_tally tally;
+    struct cairn_exact_sums sums;
+    uintptr_t hub, first, inner, second;
+
+    (void)state;
+    begin(&exact, &book, MOST, NODES);
+    exact.host.outer = outer;
+    hub = call(&exact, 0, 0, 0);
+    cairn_exact_enter(&exact, &keys[1], hub | 1, hub, NULL); /* switches to what nobody called */
+    first = call(&exact, 1, 2, 0);
+    inner = call(&exact, 2, 3, first);
+    book.now += 10;
+    cairn_exact_enter(&exact, &keys[1], inner | 1, inner, NULL); /* switches back */
+    cairn_exact_leave(&exact, hub | 1);
+    book.now += 100;
+    cairn_exact_enter(&exact, &keys[1], hub | 1, hub, NULL); /* to another one of the same code */
+    second = call(&exact, 3, 2, 0);
+    book.now += 5;
+    cairn_exact_leave(&exact, second);
+    cairn_exact_leave(&exact, hub | 1);
+    cairn_exact_enter(&exact, &keys[1], hub | 1, hub, NULL); /* and to the first again */
+    cairn_exact_leave(&exact, inner | 1);
+    cairn_exact_leave(&exact, call(&exact, 4, 4, inner));
+    book.now += 1;
+    cairn_exact_leave(&exact, inner);
+    cairn_exact_leave(&exact, first);
+    cairn_exact_leave(&exact, hub | 1);
+    cairn_exact_leave(&exact, hub);
+    assert_int_equal(cairn_exact_sums_make(&exact, &sums), 0);
+    expect(sum_of(&sums, 0), 1, 1, 100, 116);
+    expect(sum_of(&sums, 1), 4, 4, 0, 16);
+    expect(sum_of(&sums, 2), 2, 2, 5, 16);
+    expect(sum_of(&sums, 3), 1, 1, 11, 11);
+    expect(pair_of(&sums, 0, 1), 3, 3, 0, 16);
+    expect(pair_of(&sums, 1, 2), 0, 0, 0, 0);
+    expect(pair_of(&sums, 2, 3), 1, 1, 11, 11);
+    expect(pair_of(&sums, 3, 1), 1, 1, 0, 0);
+    expect(pair_of(&sums, 3, 4), 1, 1, 0, 0);
+    cairn_exact_tally(&exact, &tally);
+    assert_int_equal(tally.strays, 0);
+    assert_int_equal(tally.lost, 0);
+    cairn_exact_sums_release(&sums);
+    cairn_exact_release(&exact);
+    assert_int_equal(exact.budget.used_bytes, 0);
+}
+
 static void test_what_is_not_over_is_not_in_the_sums(void **state)
 {
     struct book book = {0};
@@ -608,6 +679,7 @@ int main(void)
         cmocka_unit_test(test_callers_are_not_told_apart_where_nobody_asks),
         cmocka_unit_test(test_who_was_never_seen_leaves_nothing),
         cmocka_unit_test(test_a_stack_heals_by_who_leaves_and_by_who_calls),
+        cmocka_unit_test(test_who_was_switched_away_from_comes_back),
         cmocka_unit_test(test_what_is_not_over_is_not_in_the_sums),
         cmocka_unit_test(test_calls_made_by_the_clock_are_passed_over),
         cmocka_unit_test(test_a_callee_that_cannot_be_learnt_is_lost),

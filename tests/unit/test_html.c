@@ -12,6 +12,8 @@
 #include "alloc.h"
 #include "base64_out.h"
 #include "html.h"
+#include "html_columns.h"
+#include "html_parts.h"
 #include "profile.h"
 #include "tally.h"
 
@@ -105,14 +107,44 @@ static json_t *read_data(const char *page)
     return data;
 }
 
+/* Of the page's cells: thread, node, phase, slice, the states, waiting for work, the GIL held. */
+static json_int_t sum_of(const json_t *data, size_t column)
+{
+    const json_t *row, *rows = json_array_get(json_object_get(data, "cells"), column);
+    json_int_t sum = 0;
+    size_t index;
+
+    assert_true(json_array_size(rows) > 0);
+    json_array_foreach(rows, index, row) sum += json_integer_value(row);
+    return sum;
+}
+
+static json_int_t metric_sum(const json_t *data, enum cairn_metric metric)
+{
+    static const enum cairn_state states[CAIRN_METRIC_SAMPLED] = {
+        [CAIRN_METRIC_CPU] = CAIRN_STATE_RUNNING,
+        [CAIRN_METRIC_GIL_WAIT] = CAIRN_STATE_GIL_WAIT,
+        [CAIRN_METRIC_RUNQ] = CAIRN_STATE_RUNNABLE,
+        [CAIRN_METRIC_BLOCKED] = CAIRN_STATE_BLOCKED,
+    };
+    json_int_t sum = 0;
+
+    if (metric == CAIRN_METRIC_GIL)
+        return sum_of(data, 4 + CAIRN_STATE_COUNT + 1);
+    if (metric != CAIRN_METRIC_WALL)
+        return sum_of(data, 4 + states[metric]);
+    for (size_t i = 0; i < CAIRN_STATE_COUNT; i++)
+        sum += sum_of(data, 4 + i);
+    return sum;
+}
+
 static void test_sums_and_tree_are_those_of_the_tally(void **state)
 {
     struct cairn_model *model = profile_load();
     struct cairn_filter filter;
     struct cairn_tally tally;
     struct cairn_outlet out;
-    json_t *data, *metric, *nodes, *row;
-    json_int_t sum = 0;
+    json_t *data, *metric, *nodes;
     size_t index;
     int code;
 
@@ -128,10 +160,7 @@ static void test_sums_and_tree_are_those_of_the_tally(void **state)
         metric = json_array_get(json_object_get(data, "metrics"), (size_t)i);
         assert_string_equal(json_string_value(json_object_get(metric, "name")),
                             cairn_metric_name(filter.metric));
-        sum = 0;
-        json_array_foreach(json_array_get(json_object_get(metric, "cells"), 3), index, row) sum +=
-            json_integer_value(row);
-        assert_int_equal(sum, tally.known ? tally.total.value_ns : 0);
+        assert_int_equal(metric_sum(data, filter.metric), tally.known ? tally.total.value_ns : 0);
         cairn_tally_release(&tally);
     }
     nodes = json_object_get(data, "nodes");
@@ -140,6 +169,199 @@ static void test_sums_and_tree_are_those_of_the_tally(void **state)
         assert_true(json_integer_value(json_array_get(nodes, index)) < (json_int_t)(index / 2));
     json_decref(data);
     cairn_outlet_release(&out);
+    cairn_model_free(model);
+}
+
+/* A number of a column that lies apart, as the page's script reads it. */
+static double number_at(const struct cairn_buf *bytes, const json_t *column, size_t index)
+{
+    size_t at = (size_t)json_integer_value(json_object_get(column, "at"));
+    json_int_t width = (json_int_t)json_number_value(json_object_get(column, "bytes"));
+    size_t step = (size_t)(width < 0 ? -width : width);
+    uint64_t bits = 0;
+    double number;
+
+    assert_true(at % 8 == 0 && at + (index + 1) * step <= bytes->size_bytes);
+    for (size_t i = step; i-- > 0;)
+        bits = bits << 8 | bytes->data[at + index * step + i];
+    if (width == 8) {
+        memcpy(&number, &bits, sizeof(number));
+        return number;
+    }
+    return width < 0 ? (double)(int32_t)(uint32_t)bits : (double)bits;
+}
+
+static void test_columns_hold_every_number(void **state)
+{
+    static const struct {
+        int64_t numbers[4];
+        int bytes;
+    } cases[] = {
+        {{0, 0, 0, 0}, 1},
+        {{0, 1, 255, 7}, 1},
+        {{0, 256, 65535, 7}, 2},
+        {{65536, 0, UINT32_MAX, 7}, 4},
+        {{(int64_t)UINT32_MAX + 1, 0, (int64_t)1 << 53, 7}, 8},
+        {{-1, 0, INT32_MAX, INT32_MIN}, -4},
+        {{-1, 0, (int64_t)INT32_MAX + 1, 7}, 8},
+    };
+    struct cairn_html_columns columns;
+    struct cairn_outlet text;
+    struct cairn_json json;
+    struct cairn_buf bytes;
+    json_t *told;
+
+    (void)state;
+    cairn_outlet_init(&text, -1, "memory");
+    cairn_buf_init(&bytes, 1 << 16);
+    cairn_json_init(&json, &text.buf, 0);
+    cairn_html_columns_init(&columns, &json, &bytes);
+    cairn_json_array(&json);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        cairn_html_columns_begin(&columns);
+        for (size_t j = 0; j < 4; j++)
+            assert_int_equal(cairn_html_columns_put(&columns, cases[i].numbers[j]), 0);
+        assert_int_equal(cairn_html_columns_end(&columns), 0);
+    }
+    cairn_json_close(&json);
+    assert_int_equal(cairn_json_end(&json), 0);
+    told = json_loads(cairn_buf_cstr(&text.buf), 0, NULL);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        const json_t *column = json_array_get(told, i);
+
+        assert_int_equal((int)json_number_value(json_object_get(column, "bytes")), cases[i].bytes);
+        assert_int_equal(json_integer_value(json_object_get(column, "count")), 4);
+        for (size_t j = 0; j < 4; j++)
+            assert_true(number_at(&bytes, column, j) == (double)cases[i].numbers[j]);
+    }
+    json_decref(told);
+    cairn_html_columns_release(&columns);
+    cairn_outlet_release(&text);
+    cairn_buf_release(&bytes);
+}
+
+static void check_column(const struct cairn_buf *bytes, const json_t *apart, const json_t *whole)
+{
+    assert_int_equal(json_integer_value(json_object_get(apart, "count")), json_array_size(whole));
+    for (size_t i = 0; i < json_array_size(whole); i++)
+        assert_true(number_at(bytes, apart, i) == json_number_value(json_array_get(whole, i)));
+}
+
+static void test_what_lies_apart_is_what_the_page_holds(void **state)
+{
+    struct cairn_model *model = profile_load();
+    struct cairn_html_options options = {.version = 7};
+    struct cairn_outlet whole, apart;
+    json_t *data[2], *cells;
+    struct cairn_buf bytes;
+    int code;
+
+    (void)state;
+    make_page(model, &whole, &code);
+    cairn_filter_init(&options.filter);
+    cairn_buf_init(&bytes, 1 << 24);
+    options.columns = &bytes;
+    cairn_outlet_init(&apart, -1, "memory");
+    assert_int_equal(cairn_html(model, &options, &apart, NULL), 0);
+    assert_non_null(strstr(cairn_buf_cstr(&apart.buf), "data-version=\"7\" data-columns>"));
+    assert_non_null(strstr(cairn_buf_cstr(&apart.buf), "; connect-src 'self'\""));
+    assert_null(strstr(cairn_buf_cstr(&whole.buf), "connect-src 'self'\""));
+    data[0] = read_data(cairn_buf_cstr(&whole.buf));
+    data[1] = read_data(cairn_buf_cstr(&apart.buf));
+    check_column(&bytes, json_object_get(data[1], "frames"), json_object_get(data[0], "frames"));
+    check_column(&bytes, json_object_get(data[1], "nodes"), json_object_get(data[0], "nodes"));
+    cells = json_object_get(data[0], "cells");
+    assert_true(json_array_size(cells) > 8);
+    for (size_t i = 0; i < json_array_size(cells); i++)
+        check_column(&bytes, json_array_get(json_object_get(data[1], "cells"), i),
+                     json_array_get(cells, i));
+    json_decref(data[0]);
+    json_decref(data[1]);
+    cairn_outlet_release(&whole);
+    cairn_outlet_release(&apart);
+    cairn_buf_release(&bytes);
+    cairn_model_free(model);
+}
+
+/* The sum of a part of the time as a tally of that part has it, cell by cell. */
+static void check_part(const struct cairn_model *model, const struct cairn_tally *whole,
+                       const struct cairn_html_parts *parts, unsigned from, unsigned to)
+{
+    struct cairn_filter filter = whole->filter;
+    uint64_t first_ns, last_ns, width_ns = cairn_html_parts_width_ns(parts);
+    size_t count = 0, size_bytes, met = 0, columns;
+    struct cairn_tally tally;
+    double *sums;
+    void *bytes;
+
+    for (size_t i = 0; i < whole->cell_count; i++)
+        count += whole->cells[i].weight.value_ns > 0;
+    cairn_model_span(model, &first_ns, &last_ns);
+    filter.from_ns = whole->first_ns - first_ns + from * width_ns;
+    filter.to_ns = whole->first_ns - first_ns + to * width_ns;
+    assert_int_equal(cairn_tally_make(model, &filter, &tally, NULL), 0);
+    assert_int_equal(cairn_html_parts_ask(parts, from, to, &bytes, &size_bytes), 0);
+    sums = bytes;
+    columns = size_bytes / sizeof(double) / count;
+    assert_int_equal(size_bytes, columns * count * sizeof(double));
+    for (size_t i = 0, at = 0; i < whole->cell_count; i++) {
+        double value = 0, wanted = 0;
+
+        if (whole->cells[i].weight.value_ns == 0)
+            continue;
+        while (met < tally.cell_count &&
+               cairn_cell_compare(&tally.cells[met], &whole->cells[i]) < 0)
+            met++;
+        if (met < tally.cell_count && cairn_cell_compare(&tally.cells[met], &whole->cells[i]) == 0)
+            wanted = (double)(tally.cells[met].weight.value_ns + tally.cells[met].idle_blocked_ns);
+        for (size_t column = 0; column < columns; column++)
+            value += sums[column * count + at];
+        assert_true(value == wanted); /* the states, and waiting for work beside them */
+        at++;
+    }
+    free(bytes);
+    cairn_tally_release(&tally);
+}
+
+/* Those are sums of every part of the time, by slices near both ends and what lies between. */
+static void check_parts(const struct cairn_model *model, const struct cairn_filter *filter)
+{
+    struct cairn_html_parts *parts;
+    struct cairn_tally whole;
+    void *bytes;
+    size_t size_bytes;
+
+    assert_int_equal(cairn_tally_make(model, filter, &whole, NULL), 0);
+    assert_true(whole.cell_count > 1);
+    assert_int_equal(cairn_html_parts_make(model, &whole, false, &parts, NULL), 0);
+    for (unsigned from = 0; from < CAIRN_HTML_PARTS; from += 3)
+        for (unsigned to = from + 1; to <= CAIRN_HTML_PARTS; to += 1 + to % 4)
+            check_part(model, &whole, parts, from, to);
+    check_part(model, &whole, parts, 0, CAIRN_HTML_PARTS);
+    assert_int_equal(cairn_html_parts_ask(parts, 5, 5, &bytes, &size_bytes), -CAIRN_EUSAGE);
+    assert_int_equal(cairn_html_parts_ask(parts, 0, CAIRN_HTML_PARTS + 1, &bytes, &size_bytes),
+                     -CAIRN_EUSAGE);
+    cairn_html_parts_free(parts);
+    cairn_tally_release(&whole);
+}
+
+static void test_a_part_of_the_time_is_what_its_tally_has(void **state)
+{
+    struct cairn_model *model = profile_load();
+    struct cairn_filter filter;
+    uint64_t first_ns, last_ns;
+
+    (void)state;
+    cairn_filter_init(&filter);
+    check_parts(model, &filter);
+    filter.threads_joined = true;
+    check_parts(model, &filter);
+    filter.only_my_code = true;
+    check_parts(model, &filter);
+    cairn_model_span(model, &first_ns, &last_ns);
+    filter.from_ns = (last_ns - first_ns) / 5;
+    filter.to_ns = (last_ns - first_ns) / 5 * 4;
+    check_parts(model, &filter);
     cairn_model_free(model);
 }
 
@@ -176,12 +398,78 @@ static void test_memory_that_runs_out_is_an_answer(void **state)
     cairn_model_free(model);
 }
 
+/* The answer as it was, or none and nothing to free. */
+static void check_asked(const struct cairn_html_parts *parts, const void *wanted,
+                        size_t wanted_bytes)
+{
+    void *bytes = NULL;
+    size_t size_bytes = 0;
+    long n = 0;
+
+    for (bool failed = true; failed; n++) {
+        int code;
+
+        cairn_alloc_fail_after(n);
+        code = cairn_html_parts_ask(parts, 3, 41, &bytes, &size_bytes);
+        failed = cairn_alloc_has_failed();
+        cairn_alloc_fail_after(-1);
+        assert_int_equal(code, failed ? -CAIRN_ENOMEM : 0);
+    }
+    assert_true(n > 2);
+    assert_int_equal(size_bytes, wanted_bytes);
+    assert_memory_equal(bytes, wanted, wanted_bytes);
+    free(bytes);
+}
+
+#define PARTS_STEP 131 /* likewise: there are thousands */
+
+static void test_memory_that_runs_out_leaves_no_parts(void **state)
+{
+    struct cairn_model *model = profile_load();
+    struct cairn_html_parts *parts;
+    struct cairn_filter filter;
+    struct cairn_tally whole;
+    size_t size_bytes, told = 0;
+    bool failed = true;
+    void *bytes;
+
+    (void)state;
+    cairn_filter_init(&filter);
+    assert_int_equal(cairn_tally_make(model, &filter, &whole, NULL), 0);
+    assert_int_equal(cairn_html_parts_make(model, &whole, true, &parts, NULL), 0);
+    assert_int_equal(cairn_html_parts_ask(parts, 3, 41, &bytes, &size_bytes), 0);
+    check_asked(parts, bytes, size_bytes);
+    cairn_html_parts_free(parts);
+    for (long n = 0; failed; n += n < 20 ? 1 : PARTS_STEP) {
+        struct cairn_err err = {0};
+        int code;
+
+        cairn_alloc_fail_after(n);
+        code = cairn_html_parts_make(model, &whole, true, &parts, &err);
+        failed = cairn_alloc_has_failed();
+        cairn_alloc_fail_after(-1);
+        assert_true(code == 0 || (failed && code == -CAIRN_ENOMEM && parts == NULL));
+        told += code < 0;
+        if (code == 0)
+            check_asked(parts, bytes, size_bytes);
+        cairn_html_parts_free(parts);
+    }
+    assert_true(told > 20);
+    free(bytes);
+    cairn_tally_release(&whole);
+    cairn_model_free(model);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_base64_is_that_of_the_rfc),
         cmocka_unit_test(test_sums_and_tree_are_those_of_the_tally),
+        cmocka_unit_test(test_columns_hold_every_number),
+        cmocka_unit_test(test_what_lies_apart_is_what_the_page_holds),
+        cmocka_unit_test(test_a_part_of_the_time_is_what_its_tally_has),
         cmocka_unit_test(test_memory_that_runs_out_is_an_answer),
+        cmocka_unit_test(test_memory_that_runs_out_leaves_no_parts),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

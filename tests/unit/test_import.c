@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "alloc.h"
+#include "exactrows.h"
 #include "guested.h"
 #include "jsonin.h"
 #include "table.h"
@@ -184,6 +185,60 @@ static void test_who_called_whom_is_no_stack(void **state)
     release(&loaded);
 }
 
+static const struct cairn_exact_line *line_of(const struct loaded *loaded,
+                                              const struct cairn_exact_table *table,
+                                              const char *name)
+{
+    const struct cairn_function *functions;
+
+    cairn_model_functions(loaded->model, &functions);
+    for (size_t i = 0; i < table->lines.count; i++)
+        if (cairn_span_is(functions[table->lines.items[i].function].qualname, name))
+            return &table->lines.items[i];
+    fail_msg("there is no %s", name);
+    return NULL;
+}
+
+/* Its numbers stand beside the stacks that were inferred, and are none of theirs. */
+static void test_what_was_counted_is_kept_as_it_is(void **state)
+{
+    static const char path[] = "tests/corpus/in_prof/whole";
+    const struct cairn_exact_caller *caller;
+    const struct cairn_exact_line *line;
+    struct cairn_exact_table table;
+    uint8_t bytes[4096];
+    FILE *file = fopen(path, "rb");
+    struct loaded loaded;
+    size_t size_bytes;
+
+    (void)state;
+    assert_non_null(file);
+    size_bytes = fread(bytes, 1, sizeof(bytes), file);
+    fclose(file);
+    loaded = load((struct cairn_span){bytes, size_bytes});
+    assert_true(cairn_exact_table_has(&loaded.tally));
+    assert_int_equal(cairn_exact_table_make(&loaded.tally, CAIRN_SORT_SELF, &table), 0);
+    assert_int_equal(table.lines.count, 3);
+    line = line_of(&loaded, &table, "work");
+    assert_int_equal(line->calls, 8);
+    assert_int_equal(line->primitive_calls, 3);
+    assert_true(line->self_s == 1.5 && line->total_s == 1.75);
+    assert_int_equal(line->caller_count, 2);
+    caller = &table.callers.items[line->first_caller];
+    assert_int_equal(caller->function, line->function); /* most calls: its own */
+    assert_int_equal(caller->calls, 5);
+    assert_int_equal(caller->primitive_calls, 0);
+    assert_int_equal(caller->self_ns, 1000 * MS);
+    assert_int_equal(caller->total_ns, 1000 * MS);
+    assert_int_equal(caller[1].calls, 3);
+    assert_int_equal(caller[1].self_ns, 500 * MS);
+    assert_string_equal(line_of(&loaded, &table, "<built-in len>")->kind, "c");
+    cairn_exact_table_release(&table);
+    loaded.tally.filter.focus = "work"; /* it knows no stacks */
+    assert_false(cairn_exact_table_has(&loaded.tally));
+    release(&loaded);
+}
+
 static void test_what_is_refused_is_told(void **state)
 {
     (void)state;
@@ -302,6 +357,7 @@ int main(void)
         cmocka_unit_test(test_labels_stay_labels),
         cmocka_unit_test(test_speedscope_sampled_and_evented),
         cmocka_unit_test(test_who_called_whom_is_no_stack),
+        cmocka_unit_test(test_what_was_counted_is_kept_as_it_is),
         cmocka_unit_test(test_what_is_refused_is_told),
         cmocka_unit_test(test_json_is_json),
         cmocka_unit_test(test_json_texts_and_numbers),

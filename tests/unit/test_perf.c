@@ -1,6 +1,7 @@
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -24,7 +25,8 @@ static uint64_t thread_cpu_ns(void)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-#define WINDOWS 11
+#define WINDOWS 40
+#define WINDOW_NS 4000000u
 
 static int by_value(const void *a, const void *b)
 {
@@ -34,7 +36,8 @@ static int by_value(const void *a, const void *b)
 }
 
 /* The kernel keeps two books: the event's runs on while the host has the processor for itself, the
- * thread's does not. Some windows without that are what most of them are, and there they agree. */
+ * thread's does not; and what a switch takes is the thread's, not the event's. Of many short
+ * windows there are some without the one, and most have little of the other. */
 static void test_the_clock_agrees_with_the_threads_own(void **state)
 {
     struct cairn_perf_clock clock = {0};
@@ -51,7 +54,7 @@ static void test_the_clock_agrees_with_the_threads_own(void **state)
     for (size_t i = 0; i < WINDOWS; i++) {
         assert_int_equal(cairn_perf_clock_read(&clock, &from_ns), 0);
         start_ns = thread_cpu_ns();
-        while (thread_cpu_ns() - start_ns < 10000000u)
+        while (thread_cpu_ns() - start_ns < WINDOW_NS)
             ;
         own_ns = thread_cpu_ns() - start_ns;
         assert_int_equal(cairn_perf_clock_read(&clock, &seen_ns), 0);
@@ -60,10 +63,22 @@ static void test_the_clock_agrees_with_the_threads_own(void **state)
     qsort(ratios, WINDOWS, sizeof(ratios[0]), by_value);
     print_message("the clock's time over the thread's: %.4f, %.4f to %.4f\n", ratios[WINDOWS / 2],
                   ratios[0], ratios[WINDOWS - 1]);
-    assert_true(ratios[0] >= 0.98);
-    assert_true(ratios[WINDOWS / 2] <= 1.02);
+    assert_true(ratios[WINDOWS / 2] >= 0.98);
+    assert_true(ratios[WINDOWS / 4] <= 1.02);
     cairn_perf_clock_close(&clock);
     cairn_perf_clock_close(&clock);
+}
+
+/* Whether a child is on a processor, or on its way off it. */
+static bool runs(pid_t pid)
+{
+    struct cairn_proc_syscall call;
+    int fd = cairn_proc_syscall_open(pid, pid);
+
+    assert_true(fd >= 0);
+    assert_int_equal(cairn_proc_syscall_read(fd, &call), 0);
+    close(fd);
+    return call.runs;
 }
 
 /* A child that sleeps, then runs for a moment, then says so, then sleeps. */
@@ -101,6 +116,9 @@ static void test_the_page_moves_when_a_thread_is_put_on_a_processor(void **state
 
         while (stat.state != 'S') /* at rest in its read; the alarm bounds this */
             assert_int_equal(cairn_proc_stat(pid, 0, &stat), 0);
+        /* It is said to be at rest a moment before it leaves its processor. */
+        while (runs(pid))
+            ;
         cairn_perf_clock_moved(&clock);
         assert_false(cairn_perf_clock_moved(&clock));
         cairn_perf_clock_read(&clock, &before_ns);
@@ -157,6 +175,50 @@ static void test_forks_execs_and_exits_of_a_tree_are_told(void **state)
     cairn_perf_watch_free(watch);
 }
 
+/* More children than the ring has room for, and nobody who reads it meanwhile: each has a record of
+ * its birth and one of its end. */
+static void test_records_without_room_are_counted(void **state)
+{
+    enum { CHILDREN = 600 };
+    struct cairn_perf_watch *watch;
+    struct cairn_perf_event event;
+    uint64_t told = 0, lost;
+    int hold[2], code;
+    char byte;
+    pid_t pid;
+
+    (void)state;
+    assert_int_equal(pipe2(hold, O_CLOEXEC), 0);
+    pid = fork();
+    if (pid == 0) {
+        close(hold[1]);
+        (void)!read(hold[0], &byte, 1);
+        for (int i = 0; i < CHILDREN; i++) {
+            pid_t child = fork();
+
+            if (child == 0)
+                _exit(0);
+            waitpid(child, NULL, 0);
+        }
+        _exit(0);
+    }
+    close(hold[0]);
+    code = cairn_perf_watch_open(pid, &watch);
+    close(hold[1]);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    if (code == -CAIRN_EPERM || code == -CAIRN_EUNSUPPORTED || code == -CAIRN_ELIMIT)
+        skip();
+    assert_int_equal(code, 0);
+    lost = cairn_perf_watch_lost(watch); /* nothing has told of them so far, or will */
+    if (lost == 0)
+        print_message("this kernel does not count what it had no room for\n");
+    while (cairn_perf_watch_next(watch, &event))
+        told += event.kind == CAIRN_PERF_LOST ? event.lost : 1;
+    if (lost > 0)
+        assert_int_equal(told + lost, 2 * CHILDREN + 1);
+    cairn_perf_watch_free(watch);
+}
+
 static void test_a_thread_that_is_gone_is_said_to_be_gone(void **state)
 {
     struct cairn_perf_clock clock = {0};
@@ -176,6 +238,7 @@ int main(void)
         cmocka_unit_test(test_the_clock_agrees_with_the_threads_own),
         cmocka_unit_test(test_the_page_moves_when_a_thread_is_put_on_a_processor),
         cmocka_unit_test(test_forks_execs_and_exits_of_a_tree_are_told),
+        cmocka_unit_test(test_records_without_room_are_counted),
         cmocka_unit_test(test_a_thread_that_is_gone_is_said_to_be_gone),
     };
 

@@ -249,6 +249,46 @@ static void test_short_of_memory(void **state)
     assert_true(n > 5);
 }
 
+/* What a caged reader hands back: the table as it was, and of anything else nothing. */
+static void test_a_table_is_handed_over_whole_or_not_at_all(void **state)
+{
+    struct cairn_prof prof = read_ok(BYTES(SMALL)), again;
+    struct cairn_buf out;
+
+    (void)state;
+    cairn_buf_init(&out, 4096);
+    assert_int_equal(cairn_prof_put_table(&prof, &out), 0);
+    assert_int_equal(cairn_prof_init(&again), 0);
+    assert_int_equal(cairn_prof_take_table(&again, cairn_buf_span(&out)), 0);
+    assert_small(&again);
+    cairn_prof_release(&again);
+    for (size_t size_bytes = 0; size_bytes < out.size_bytes; size_bytes++) {
+        assert_int_equal(cairn_prof_init(&again), 0);
+        assert_int_equal(cairn_prof_take_table(&again, (struct cairn_span){out.data, size_bytes}),
+                         -CAIRN_EDAMAGED);
+        cairn_prof_release(&again);
+    }
+    for (size_t at = 0; at < out.size_bytes; at++)
+        for (unsigned bit = 0; bit < 8; bit++) {
+            int code;
+
+            out.data[at] ^= (uint8_t)(1u << bit);
+            assert_int_equal(cairn_prof_init(&again), 0);
+            code = cairn_prof_take_table(&again, cairn_buf_span(&out));
+            assert_true(code == 0 || code == -CAIRN_EDAMAGED);
+            for (size_t i = 0; code == 0 && i < again.rows.count; i++)
+                assert_true(again.rows.items[i].key < again.keys.count);
+            cairn_prof_release(&again);
+            out.data[at] ^= (uint8_t)(1u << bit);
+        }
+    cairn_buf_u8(&out, 0);
+    assert_int_equal(cairn_prof_init(&again), 0);
+    assert_int_equal(cairn_prof_take_table(&again, cairn_buf_span(&out)), -CAIRN_EDAMAGED);
+    cairn_prof_release(&again);
+    cairn_prof_release(&prof);
+    cairn_buf_release(&out);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -260,6 +300,7 @@ int main(void)
         cmocka_unit_test(test_sums_of_tables),
         cmocka_unit_test(test_order_is_pythons),
         cmocka_unit_test(test_short_of_memory),
+        cmocka_unit_test(test_a_table_is_handed_over_whole_or_not_at_all),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "pysites.h"
+#include "pyunits.h"
 #include "rng.h"
 
 #define SITES_MAX 8
@@ -119,6 +120,22 @@ static void test_any_bytes_are_gone_through(void **state)
     }
 }
 
+static void test_what_yields_is_a_generators(void **state)
+{
+    /* yield x; yield from x; what awaits; and an argument that looks like one of them. */
+    static const uint8_t yields[] = {124, 0, 86, 0, 1, 0, 100, 0, 83, 0};
+    static const uint8_t from[] = {124, 0, 69, 0, 100, 0, 72, 0, 1, 0, 100, 0, 83, 0};
+    static const uint8_t start[] = {129, 1, 100, 0, 83, 0};
+    static const uint8_t none[] = {124, 86, 1, 72, 100, 129, 83, 0};
+
+    (void)state;
+    assert_true(cairn_pyunits_yield((struct cairn_span){yields, sizeof(yields)}));
+    assert_true(cairn_pyunits_yield((struct cairn_span){from, sizeof(from)}));
+    assert_true(cairn_pyunits_yield((struct cairn_span){start, sizeof(start)}));
+    assert_false(cairn_pyunits_yield((struct cairn_span){none, sizeof(none)}));
+    assert_false(cairn_pyunits_yield((struct cairn_span){yields, 1}));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -127,6 +144,7 @@ int main(void)
         cmocka_unit_test(test_nothing_is_known_across_a_jump),
         cmocka_unit_test(test_a_long_argument_is_put_together),
         cmocka_unit_test(test_any_bytes_are_gone_through),
+        cmocka_unit_test(test_what_yields_is_a_generators),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

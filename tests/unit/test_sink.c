@@ -414,7 +414,7 @@ static void test_a_set_says_which_of_its_files_are_missing(void **state)
 
     assert_int_equal(cairn_sink_open(&options, &sink, NULL), 0);
     assert_int_equal(scratch_write(sink, 4, 0, &row, NULL), 0);
-    assert_int_equal(cairn_sink_generation(sink), 5);
+    assert_int_equal(cairn_sink_generation(sink), 4);
     assert_int_equal(cairn_sink_close(sink, NULL), 0);
 
     /* Of the right name, and of another set, and no recording at all. */
@@ -426,7 +426,7 @@ static void test_a_set_says_which_of_its_files_are_missing(void **state)
     scratch_store(other, (const uint8_t *)"x", 1);
 
     assert_int_equal(cairn_set_open(scratch->path, &set, NULL), 0);
-    assert_int_equal(cairn_set_count(set), 4); /* the last holds only what began it */
+    assert_int_equal(cairn_set_count(set), 3); /* none that holds only what began it */
     assert_int_equal(cairn_set_missing(set), 1);
     cairn_set_free(set);
 }
@@ -449,7 +449,7 @@ static void test_every_file_of_a_set_is_its_owners(void **state)
     assert_int_equal(cairn_sink_open(&options, &sink, &err), -CAIRN_EPERM);
     assert_int_equal(chmod(scratch->folder, 0777), 0);
     assert_int_equal(cairn_sink_open(&options, &sink, &err), 0);
-    assert_int_equal(scratch_write(sink, 2, 0, &row, &err), 0);
+    assert_int_equal(scratch_write(sink, 3, 0, &row, &err), 0);
     assert_int_equal(cairn_sink_close(sink, &err), 0);
     for (unsigned i = 0; i < 3; i++) {
         struct stat info;

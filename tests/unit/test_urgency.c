@@ -144,7 +144,7 @@ static int leaves_room(void)
     cairn_urgency_woke(&urgency, LATE_NS, now_ns);
     while (cairn_clock_own_cpu_ns() - begun_ns < 100 * INTERVAL_NS)
         ;
-    now_ns = cairn_clock_mono_ns();
+    now_ns += 100 * INTERVAL_NS; /* by hand: others may have run meanwhile */
     cairn_urgency_worked(&urgency, now_ns);
     if (is_first())
         return 1;

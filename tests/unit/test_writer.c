@@ -1,3 +1,4 @@
+#include <malloc.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -360,28 +361,29 @@ static void test_tables_come_back_in_every_encoding(void **state)
     cairn_table_release(&table);
 }
 
-static void test_rows_of_a_track_stand_together_in_their_order(void **state)
+/* Rows of every so many of the tracks. */
+static void check_rows_of_tracks(struct scene *scene, uint32_t apart)
 {
     static const struct cairn_column_def columns[] = {{"n", "", CAIRN_ENC_DELTA},
                                                       {"track", "id", CAIRN_ENC_RLE}};
     enum { TRACKS = 7, ROWS = 1000 };
     struct cairn_track_def def = {.kind = CAIRN_TRACK_THREAD};
-    struct scene *scene = *state;
     const uint64_t *n, *track;
     struct cairn_table table;
     struct cairn_span section;
     uint64_t last = 0, seen = 0;
 
-    for (uint32_t i = 0; i < TRACKS; i++) {
+    for (uint32_t i = 0; i < TRACKS * apart; i++) {
         uint32_t id = 0;
 
         def.number = i;
         assert_int_equal(cairn_writer_track(scene->writer, &def, &id), 0);
     }
     for (uint64_t i = 0; i < ROWS; i++)
-        assert_int_equal(cairn_writer_row(scene->writer, CAIRN_ROW_SAMPLE, columns, 2,
-                                          (const uint64_t[]){i, 1 + cairn_rng_at(3, i) % TRACKS}),
-                         0);
+        assert_int_equal(
+            cairn_writer_row(scene->writer, CAIRN_ROW_SAMPLE, columns, 2,
+                             (const uint64_t[]){i, 1 + cairn_rng_at(3, i) % TRACKS * apart}),
+            0);
     flush(scene);
     cairn_table_init(&table);
     assert_true(find(scene, 0, CAIRN_SECTION_ROWS, &section));
@@ -390,7 +392,8 @@ static void test_rows_of_a_track_stand_together_in_their_order(void **state)
     n = cairn_table_find(&table, "n");
     track = cairn_table_find(&table, "track");
     for (size_t i = 0; i < ROWS; i++) {
-        assert_int_equal(track[i], 1 + cairn_rng_at(3, n[i]) % TRACKS); /* whole rows moved */
+        assert_int_equal(track[i],
+                         1 + cairn_rng_at(3, n[i]) % TRACKS * apart); /* whole rows moved */
         if (i == 0 || track[i] != track[i - 1]) {
             assert_true(track[i] > last);
             last = track[i];
@@ -401,6 +404,48 @@ static void test_rows_of_a_track_stand_together_in_their_order(void **state)
     }
     assert_int_equal(seen, ROWS * (ROWS - 1) / 2); /* each of them once */
     cairn_table_release(&table);
+}
+
+static void test_rows_of_a_track_stand_together_in_their_order(void **state)
+{
+    check_rows_of_tracks(*state, 1);
+}
+
+/* Between the tracks of threads that live on lie those of the many that came and went. */
+static void test_so_do_those_of_tracks_far_apart(void **state)
+{
+    check_rows_of_tracks(*state, 10000);
+}
+
+/* A program may make threads for days, and its first one is there all the while. */
+static void test_tracks_that_are_over_take_no_memory(void **state)
+{
+    static const struct cairn_column_def columns[] = {{"track", "id", CAIRN_ENC_RLE}};
+    enum { PIECE = 1000, PIECES = 400 };
+    struct cairn_track_def def = {.kind = CAIRN_TRACK_THREAD};
+    struct scene *scene = *state;
+    size_t before_bytes = 0;
+    uint32_t first = 0;
+
+    assert_int_equal(cairn_writer_track(scene->writer, &def, &first), 0);
+    for (uint32_t i = 0; i < PIECE * PIECES; i++) {
+        uint32_t id = 0;
+
+        def.number = i;
+        assert_int_equal(cairn_writer_track(scene->writer, &def, &id), 0);
+        assert_int_equal(
+            cairn_writer_row(scene->writer, CAIRN_ROW_SAMPLE, columns, 1, (const uint64_t[]){id}),
+            0);
+        assert_int_equal(cairn_writer_row(scene->writer, CAIRN_ROW_SAMPLE, columns, 1,
+                                          (const uint64_t[]){first}),
+                         0);
+        cairn_writer_track_end(scene->writer, id);
+        if (i % PIECE == PIECE - 1)
+            flush(scene);
+        if (i == PIECE * PIECES / 4)
+            before_bytes = mallinfo2().uordblks; /* 0 where another allocator is in its place */
+    }
+    assert_true(mallinfo2().uordblks <= before_bytes + PIECES * PIECE / 8);
 }
 
 static void test_a_table_keeps_its_columns_until_the_flush(void **state)
@@ -486,6 +531,8 @@ int main(void)
         TEST(test_a_gap_too_large_for_a_chunk_asks_for_a_flush),
         TEST(test_tables_come_back_in_every_encoding),
         TEST(test_rows_of_a_track_stand_together_in_their_order),
+        TEST(test_so_do_those_of_tracks_far_apart),
+        TEST(test_tracks_that_are_over_take_no_memory),
         TEST(test_a_table_keeps_its_columns_until_the_flush),
         TEST(test_a_full_chunk_refuses_rows_until_the_flush),
         TEST(test_the_index_tells_time_and_tracks),

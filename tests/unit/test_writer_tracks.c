@@ -12,6 +12,13 @@
 
 static struct cairn_writer_tracks tracks;
 
+static int setup(void **state)
+{
+    (void)state;
+    cairn_writer_tracks_init(&tracks);
+    return 0;
+}
+
 static int teardown(void **state)
 {
     (void)state;
@@ -26,15 +33,6 @@ static void put(uint32_t id, uint32_t parent)
     assert_int_equal(cairn_writer_tracks_put(&tracks, id, &def), 0);
 }
 
-static size_t blocks(void)
-{
-    size_t count = 0;
-
-    for (size_t i = 0; i < tracks.blocks.count; i++)
-        count += tracks.blocks.items[i] != NULL;
-    return count;
-}
-
 static void test_what_is_over_goes_when_all_is_in_the_file(void **state)
 {
     (void)state;
@@ -45,11 +43,13 @@ static void test_what_is_over_goes_when_all_is_in_the_file(void **state)
         cairn_writer_tracks_end(&tracks, id); /* twice is once */
         assert_int_equal(cairn_writer_tracks_get(&tracks, id)->number, id);
     }
-    assert_int_equal(blocks(), 3);
+    assert_int_equal(tracks.blocks.count, 3);
     cairn_writer_tracks_drop(&tracks);
     cairn_writer_tracks_drop(&tracks);
-    assert_int_equal(blocks(), 1);
+    assert_int_equal(tracks.blocks.count, 1);
     assert_null(cairn_writer_tracks_get(&tracks, THREADS - 1));
+    assert_null(cairn_writer_tracks_stamp(&tracks, THREADS - 1));
+    assert_int_equal(*cairn_writer_tracks_stamp(&tracks, 1), 0);
     assert_int_equal(cairn_writer_tracks_get(&tracks, 1)->number, 1);
     put(THREADS, 1);
     assert_int_equal(cairn_writer_tracks_get(&tracks, THREADS)->parent, 1);
@@ -67,13 +67,13 @@ static void test_parents_stay_as_long_as_what_names_them(void **state)
             cairn_writer_tracks_end(&tracks, id);
     }
     cairn_writer_tracks_drop(&tracks);
-    assert_int_equal(blocks(), 3); /* id 0 is never over */
+    assert_int_equal(tracks.blocks.count, 3); /* id 0 is never over */
     assert_int_equal(cairn_writer_tracks_get(&tracks, process)->number, process);
     put(thread, process); /* a better name became known */
     cairn_writer_tracks_end(&tracks, thread);
-    assert_int_equal(blocks(), 3);
+    assert_int_equal(tracks.blocks.count, 3);
     cairn_writer_tracks_drop(&tracks);
-    assert_int_equal(blocks(), 1);
+    assert_int_equal(tracks.blocks.count, 1);
     assert_null(cairn_writer_tracks_get(&tracks, process));
     assert_null(cairn_writer_tracks_get(&tracks, thread));
 }
@@ -81,8 +81,10 @@ static void test_parents_stay_as_long_as_what_names_them(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(test_what_is_over_goes_when_all_is_in_the_file, teardown),
-        cmocka_unit_test_teardown(test_parents_stay_as_long_as_what_names_them, teardown),
+        cmocka_unit_test_setup_teardown(test_what_is_over_goes_when_all_is_in_the_file, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(test_parents_stay_as_long_as_what_names_them, setup,
+                                        teardown),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

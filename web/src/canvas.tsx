@@ -1,44 +1,22 @@
 // The flame graph on the screen. All that it shows is in the tree below it as well.
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { ORIGINS } from './data';
-import { boxAt, draw, layOut, ROW, type Box, type Look, type Rows } from './flame';
+import { useDrawing, useWidth, type Style } from './drawing';
+import { boxAt, draw, layOut, ROW, rowTop, type Box, type Look, type Rows } from './flame';
+import { menuOf } from './menu';
 import { Name, usePage } from './parts';
+import { drawRings, ringAt, ringRoom, ringsOf } from './sunburst';
 import { share, time } from './words';
 
 const HEIGHT_MAX = 460;
+const SUNBURST_MAX = 560; // across
 
-function readLook(element: Element): Look {
-  const style = getComputedStyle(element);
-  const value = (name: string) => style.getPropertyValue(name).trim();
+export function readLook(value: Style): Look {
   return {
     fills: Object.fromEntries(ORIGINS.map((origin) => [origin, value(`--${origin}`)])),
     ink: value('--box-ink'), edge: value('--back'), mark: value('--ink'),
     font: '12px ui-monospace, "DejaVu Sans Mono", monospace',
   };
-}
-
-// The width of an element, as it changes.
-function useWidth(element: { current: HTMLElement | null }): number {
-  const [width, setWidth] = useState(0);
-  useEffect(() => {
-    const observer = new ResizeObserver(([entry]) => setWidth(entry.contentRect.width));
-    observer.observe(element.current!);
-    return () => observer.disconnect();
-  }, []);
-  return width;
-}
-
-// Changes when the colours do.
-function useColours(): number {
-  const [turn, setTurn] = useState(0);
-  useEffect(() => {
-    const queries = ['(prefers-color-scheme: dark)', '(forced-colors: active)'].map(matchMedia
-      .bind(window));
-    const change = () => setTurn((old) => old + 1);
-    for (const query of queries) query.addEventListener('change', change);
-    return () => queries.forEach((query) => query.removeEventListener('change', change));
-  }, []);
-  return turn;
 }
 
 const neighbour = (rows: Rows, depth: number, index: number, key: string):
@@ -58,49 +36,72 @@ export function FlameGraph({ totals, found }: {
 }) {
   const { profile, view, go, set } = usePage();
   const frame = useRef<HTMLDivElement>(null), canvas = useRef<HTMLCanvasElement>(null);
-  const width = useWidth(frame), colours = useColours();
+  const width = useWidth(frame);
   const [at, setAt] = useState<[number, number] | null>(null);
   const [top, setTop] = useState(0);
   const { flame, functions } = profile;
-  const rows = useMemo(() => (width > 0 ? layOut(flame, totals.total, view.zoom, width) : []),
-    [flame, totals, view.zoom, width]);
-  const place = at && rows[at[0]]?.[at[1]] ? at : null;
+  const round = view.shape === 'sunburst', up = view.shape === 'flame';
+  const size = Math.min(width, SUNBURST_MAX), first = round ? flame.depth[view.zoom] : 0;
+  const rows = useMemo(() => {
+    const room = round ? ringRoom(size) : Infinity;
+    const depth = Math.min(view.depth || Infinity, room);
+    return width > 0 ? layOut(flame, totals.total, view.zoom, round ? Math.PI * size : width,
+      { depth: depth === Infinity ? 0 : depth, cutoff: view.cutoff / 1000 }) : [];
+  }, [flame, totals, view.zoom, view.depth, view.cutoff, round, size, width]);
+  const rings = ringsOf(rows, first, size);
+  // Of a recording that has grown the same box stays the one that is looked at.
+  const shown = useRef(profile), last = useRef(-1);
+  const grown = shown.current !== profile;
+  const again = grown && at ? rows[at[0]]?.findIndex((box) =>
+    !box.thin && profile.names.box[box.node] === last.current) ?? -1 : -1;
+  const here: typeof at = at && grown ? (again < 0 ? null : [at[0], again]) : at;
+  const place = here && rows[here[0]]?.[here[1]] ? here : null;
   const selected: Box | null = place ? rows[place[0]][place[1]] : null;
-  const height = Math.min(HEIGHT_MAX, rows.length * ROW);
+  const high = rows.length * ROW, height = round ? size : Math.min(HEIGHT_MAX, high);
+  const wide = round ? size : width;
 
+  useDrawing(canvas, wide, height, (surface, style) => {
+    const scene = { rows, flame, functions, zoom: view.zoom, selected, found, width: wide, height };
+    if (round) drawRings(surface, readLook(style), scene, rings, place?.[0]);
+    else draw(surface, readLook(style), { ...scene, up, top });
+  }, [rows, selected, found, top, round, up]);
+  // A flame grows from the foot.
   useEffect(() => {
-    const element = canvas.current!, surface = element.getContext('2d')!;
-    const request = requestAnimationFrame(() => {
-      const ratio = window.devicePixelRatio || 1;
-      element.width = Math.round(width * ratio);
-      element.height = Math.round(height * ratio);
-      surface.setTransform(ratio, 0, 0, ratio, 0, 0);
-      draw(surface, readLook(element),
-        { rows, flame, functions, zoom: view.zoom, selected, found, top, width, height });
-    });
-    return () => cancelAnimationFrame(request);
-  }, [rows, selected, found, top, width, height, colours]);
+    if (!grown) frame.current!.scrollTop = up ? high - height : 0;
+  }, [rows, up]);
+  last.current = selected && !selected.thin ? profile.names.box[selected.node] : -1;
+  useEffect(() => {
+    if (grown) setAt(place);
+    shown.current = profile;
+  }, [profile]);
 
   const zoomTo = (box: Box | null) =>
     go({ zoom: !box || box.node === view.zoom ? 0 : box.node,
       func: box && box.node > 0 ? flame.func[box.node] : view.func });
   const find = (event: MouseEvent): [number, number] | null => {
     const edge = canvas.current!.getBoundingClientRect();
-    const depth = Math.floor((event.clientY - edge.top + top) / ROW);
+    if (round)
+      return ringAt(rows, rings, event.clientX - edge.left - size / 2,
+        event.clientY - edge.top - size / 2);
+    const row = Math.floor((event.clientY - edge.top + top) / ROW);
+    const depth = up ? rows.length - 1 - row : row;
     const index = boxAt(rows[depth], event.clientX - edge.left);
     return index >= 0 ? [depth, index] : null;
   };
   const select = (next: [number, number] | null) => {
     setAt(next);
     if (!next) return;
-    const y = next[0] * ROW, box = frame.current!;
+    const y = rowTop(rows, next[0], up), box = frame.current!;
     if (y < box.scrollTop) box.scrollTop = y;
     else if (y + ROW > box.scrollTop + height) box.scrollTop = y + ROW - height;
   };
   const press = (event: KeyboardEvent) => {
     if (event.altKey || event.ctrlKey || event.metaKey) return;
     if (event.key.startsWith('Arrow')) {
-      select(place ? neighbour(rows, ...place, event.key) ?? place : [flame.depth[view.zoom], 0]);
+      const key = !up ? event.key : event.key === 'ArrowUp' ? 'ArrowDown'
+        : event.key === 'ArrowDown' ? 'ArrowUp' : event.key;
+      const next = place && neighbour(rows, ...place, key);
+      select(next && next[0] >= first ? next : place ?? [flame.depth[view.zoom], 0]);
     } else if (event.key === 'Enter' && selected) {
       zoomTo(selected);
     } else if (event.key === 'Escape' && view.zoom > 0) {
@@ -127,13 +128,16 @@ export function FlameGraph({ totals, found }: {
     else if (box) set({ func: box.node > 0 ? flame.func[box.node] : view.func });
   };
   return <>
-    <div class="flame" ref={frame} style={{ height: `${height}px` }}
+    <div class={round ? 'flame round' : 'flame'} ref={frame} style={{ height: `${height}px` }}
       onScroll={(event) => setTop(event.currentTarget.scrollTop)}>
-      <canvas ref={canvas} role="application" tabIndex={0} style={{ height: `${height}px` }}
+      <canvas ref={canvas} role="application" tabIndex={0}
+        style={{ height: `${height}px`, width: `${wide}px` }}
         aria-label="Flame graph. Arrows move, Enter zooms, Escape shows all. The tree below says the
           same." aria-describedby="flame-detail"
+        {...selected && selected.node > 0 && menuOf({ func: flame.func[selected.node],
+          node: selected.node })} aria-haspopup="menu"
         onMouseMove={(event) => setAt(find(event))} onClick={choose} onKeyDown={press} />
-      <div style={{ height: `${rows.length * ROW - height}px` }} />
+      {!round && <div style={{ height: `${high - height}px` }} />}
     </div>
     <p id="flame-detail" class="detail" aria-live="polite">
       {selected ? tell(selected) : <span class="faint">Point at a box, or focus the graph and use

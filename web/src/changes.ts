@@ -5,13 +5,15 @@ import { functionRows, sumUp, type Choice, type Row } from './sums';
 
 export type Scale = 'time' | 'share';
 
-// What one side is made of: a recording, all of it or one of its processes or threads.
+// What one side is made of: a recording, all of it or one of its processes or threads, at all times
+// or in a part of the time.
 export interface Side {
   id: string; // in the address
   title: string;
   profile: Profile;
   process: number; // -1: all
   thread: number;
+  time: Pick<Choice, 'from' | 'to' | 'outside'>;
 }
 
 export interface Value {
@@ -73,7 +75,7 @@ interface Arm { rows: Row[]; base: number; draws: number; scale: number; profile
 // is too few rather than too many.
 function armOf(side: Side, metric: Metric, choice: Choice, scale: Scale): Arm {
   const sums = sumUp(side.profile, { ...choice, metric, process: side.process,
-    thread: side.thread, programOnly: false });
+    thread: side.thread, ...side.time, programOnly: false });
   const whole = metric.total_ns - (choice.idle ? 0 : metric.idle_ns);
   const draws = whole > 0 ? metric.draws * Math.min(1, sums.base / whole) : 0;
   return { rows: functionRows(side.profile, sums), base: sums.base, draws,

@@ -1,41 +1,67 @@
-// Compare: two recordings, or two processes or threads of one, function by function.
-import { useMemo, useState } from 'preact/hooks';
+// Compare: two recordings, or two processes, threads or times of one, function by function.
+import { useMemo } from 'preact/hooks';
 import { compare, rank, type Change, type Scale, type Side, type Value } from './changes';
-import { eachCell, type Metric, type Profile } from './data';
-import { Name, opens, Scroll, Section, usePage } from './parts';
+import { moments, valuesOf, type Metric, type Profile } from './data';
+import { FunctionName, Heads, opens, Scroll, Section, useMore, usePage } from './parts';
+import type { View } from './view';
+import { allTime } from './sums';
 import { share, time } from './words';
 
 const ROWS = 40;
+
+// A part of this recording's time, r12-40, or all but that, x12-40; null when the id is of none.
+function timeSide(profile: Profile, id: string): Side | null {
+  const found = /^([rx])(\d+)-(\d+)$/.exec(id), { slices } = profile.written;
+  const [from, to] = found ? [Number(found[2]), Number(found[3])] : [0, 0];
+  if (!found || from >= to || to > slices.count || slices.count < 2) return null;
+  const [begin, end] = moments(slices, from, to), outside = found[1] === 'x';
+  return { id, title: `${outside ? 'not ' : ''}${time(begin)} to ${time(end)}`, profile,
+    process: -1, thread: -1, time: { from, to, outside } };
+}
+
+// The parts of the time that are offered: what is named, the part that is chosen, the halves.
+function timeSides(profile: Profile, view: View): Side[] {
+  // When calls were is not in their sums; and a page that has to ask shows one part at a time.
+  if (view.metric === 'counted' || profile.written.asked) return [];
+  const { count } = profile.written.slices, half = count >> 1;
+  const part = view.from < 0 ? [] : [`r${view.from}-${view.to}`, `x${view.from}-${view.to}`];
+  const ids = new Set([view.left, view.right, ...part, `r0-${half}`, `r${half}-${count}`]);
+  return [...ids].map((id) => timeSide(profile, id)).filter((side) => side !== null);
+}
 
 // What of a recording can be a side; ids of the recording before this one begin with b.
 function sidesOf(profile: Profile, before: boolean): Side[] {
   const { threads, processes, threads_joined } = profile.written;
   const mark = before ? 'b' : '', words = before ? 'before' : 'this recording';
-  const sides: Side[] = [{ id: `${mark}all`, title: words, profile, process: -1, thread: -1 }];
+  const side = { profile, process: -1, thread: -1, time: allTime(profile) };
+  const sides: Side[] = [{ ...side, id: `${mark}all`, title: words }];
   if (processes.length > 1)
-    processes.forEach(({ pid, role }, process) => sides.push({ id: `${mark}p${process}`,
-      title: `${before ? 'before: ' : ''}process ${role} ${pid}`, profile, process, thread: -1 }));
+    processes.forEach(({ pid, role }, process) => sides.push({ ...side, process,
+      id: `${mark}p${process}`, title: `${before ? 'before: ' : ''}process ${role} ${pid}` }));
   if (threads.length > 1 && !threads_joined)
-    threads.forEach(({ process, tid, name }, thread) => sides.push({ id: `${mark}t${thread}`,
-      title: `${before ? 'before: ' : ''}thread ${name} ${tid}${processes.length > 1
-        ? ` of ${processes[process].pid}` : ''}`, profile, process: -1, thread }));
+    threads.forEach(({ process, tid, name }, thread) => sides.push({ ...side, thread,
+      id: `${mark}t${thread}`, title: `${before ? 'before: ' : ''}thread ${name} ${tid}${
+        processes.length > 1 ? ` of ${processes[process].pid}` : ''}` }));
   return sides;
 }
 
 // The two that are looked at first: the recordings; else the processes, else the threads, that
-// have most wall time.
+// have most wall time; else the halves of the time.
 function usual(sides: Side[], profile: Profile, hasBefore: boolean): [Side, Side] | null {
   if (hasBefore) return [sides.find((side) => side.id === 'ball')!, sides[0]];
-  const { threads, processes, metrics } = profile.written;
+  const { threads, processes, metrics } = profile.written, { cells } = profile;
   const byProcess = processes.length > 1, times: number[] = [];
-  eachCell(metrics[0], (thread, _node, _phase, value, idle) => {
-    const index = byProcess ? threads[thread].process : thread;
-    times[index] = (times[index] ?? 0) + value - idle;
-  });
+  const values = valuesOf(cells, metrics[0]);
+  for (let i = 0; i < cells.count; i++) {
+    const index = byProcess ? threads[cells.thread[i]].process : cells.thread[i];
+    times[index] = (times[index] ?? 0) + values.time[i] - values.idle[i];
+  }
   const best = times.map((value, index) => [value, index]).filter(Boolean)
     .sort((a, b) => b[0] - a[0]).slice(0, 2)
     .map(([, index]) => sides.find(({ id }) => id === `${byProcess ? 'p' : 't'}${index}`));
-  return best.length === 2 && best[0] && best[1] ? [best[0], best[1]] : null;
+  if (best.length === 2 && best[0] && best[1]) return [best[0], best[1]];
+  const halves = sides.filter(({ id }) => id.startsWith('r')).slice(-2);
+  return halves.length === 2 ? [halves[0], halves[1]] : null;
 }
 
 const signed = (value: number, scale: Scale): string => {
@@ -63,13 +89,11 @@ function verdict(row: Change, judged: boolean): string {
 function Rows({ rows, sides, scale, judged }: { rows: Change[]; sides: [Side, Side];
   scale: Scale; judged: boolean }) {
   const { go, profile } = usePage();
-  const [limit, setLimit] = useState(ROWS);
+  const [shown, more] = useMore(rows, ROWS);
   const cells = (row: Change) => {
     const side = row.after >= 0 ? sides[1] : sides[0];
     const index = row.after >= 0 ? row.after : row.before;
-    const { name, where } = side.profile.functions[index];
-    const label = <span class="function"><Name text={name} /> <span class="faint where">
-      <Name text={where} /></span></span>;
+    const label = <FunctionName func={index} of={side.profile} />;
     const only = row.after < 0 ? 'only on the left' : row.before < 0 ? 'only on the right' : '';
     return <>
       <td>{[verdict(row, judged), only].filter(Boolean).join(', ')}</td>
@@ -80,23 +104,21 @@ function Rows({ rows, sides, scale, judged }: { rows: Change[]; sides: [Side, Si
   };
   return <>
     <Scroll label="Changes"><table class="rows changes">
-      <thead><tr><th scope="col" class="number">Self left</th><th scope="col" class="number">right</th>
-        <th scope="col" class="number">change</th>
-        <th scope="col" class="number">Total change</th>
-        <th scope="col">Verdict</th><th scope="col">Function</th></tr></thead>
-      <tbody>{rows.slice(0, limit).map((row) => <tr key={`${row.before}:${row.after}`}>
+      <Heads of={['#Self left', '#right', '#change', '#Total change', 'Verdict', 'Function']} />
+      <tbody>{shown.map((row) => <tr key={`${row.before}:${row.after}`}>
         <td class="number">{plain(row.self.before, scale)}</td>
         <td class="number">{plain(row.self.after, scale)}</td>
         <Changed value={row.self} scale={scale} /><Changed value={row.total} scale={scale} />
         {cells(row)}
       </tr>)}</tbody></table></Scroll>
-    {rows.length > limit && <button type="button" onClick={() => setLimit(limit * 4)}>
-      Show more of {rows.length}</button>}
+    {more}
   </>;
 }
 
 const metricOf = (side: Side, name: string): Metric =>
-  side.profile.written.metrics.find((metric) => metric.name === name)!;
+  side.profile.written.metrics.find((metric) => metric.name === name)
+    ?? { name, known: false, why: 'no calls were counted in one of them', head: [], trust: [],
+      no_table: [], total_ns: 0, idle_ns: 0, draws: 0 };
 
 function Compared({ sides }: { sides: [Side, Side] }) {
   const { view, choice, metric } = usePage();
@@ -135,8 +157,9 @@ const unjudged = (row: Change): Change => ({
 
 export function Compare() {
   const { profile, before, view, go } = usePage();
-  const sides = useMemo(() => [...sidesOf(profile, false), ...(before ? sidesOf(before, true) : [])],
-    [profile, before]);
+  const sides = useMemo(() => [...sidesOf(profile, false), ...timeSides(profile, view),
+    ...(before ? sidesOf(before, true) : [])],
+  [profile, before, view.left, view.right, view.from, view.to, view.metric]);
   const first = useMemo(() => usual(sides, profile, before !== null), [sides]);
   const left = sides.find((side) => side.id === view.left) ?? first?.[0];
   const right = sides.find((side) => side.id === view.right) ?? first?.[1];

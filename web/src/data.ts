@@ -1,7 +1,9 @@
 // What the page is about, as `cairn html` wrote it (src/present/html_data.c), in arrays that are
 // quick to go through. Node 0 is the empty stack; a node's parent is smaller than the node.
 
-export const SCHEMA = 1;
+import { readCalls, type Calls, type WrittenCounts } from './counts';
+
+export const SCHEMA = 2;
 export const STATES = ['running', 'gil_wait', 'runnable', 'blocked', 'stopped', 'unknown'] as const;
 export const PHASES = ['start-up+exit', 'import', 'program'] as const;
 export const PROGRAM = 2;
@@ -12,16 +14,16 @@ export interface Metric {
   known: boolean;
   why: string | null;
   head: string[];
-  trust: string[];
+  trust: [string, ...string[]][]; // a label, and its lines
   no_table: string[];
   total_ns: number;
   idle_ns: number;
   draws: number; // that shares rest on, waiting for work left out; 0: not known
-  states: number[];
-  cells: number[][]; // columns: thread, node, phase, time, of it idle
 }
 
-interface Written {
+type Numbers = ArrayLike<number>;
+
+interface Written extends WrittenCounts {
   schema: number;
   version: string;
   redacted: boolean;
@@ -32,17 +34,54 @@ interface Written {
     mode: string;
     program: string;
     command: string | null;
+    inferred: boolean; // stacks and totals: the file knew who called whom, no more
     wall_ns: number;
     environment: Record<string, string>;
   };
   processes: { pid: number; role: string }[];
   threads: { process: number; tid: number; name: string }[];
   functions: [number, number, number, number, number, number][];
-  frames: number[];
-  nodes: number[];
+  frames: Numbers;
+  nodes: Numbers;
   source: ([number, ...string[]] | null)[] | null;
   metrics: Metric[];
+  slices: Slices;
+  cells: Numbers[]; // columns, as in Cells
+  inside?: [number, Numbers[]][]; // names of regions, and the cells of what was done in them
+  // Of too many stacks to have cells of each slice: what each thread did, thread and columns (each
+  // state, idle, gil) by slice, and which of those columns an answer about a part of the time has.
+  lanes?: [number, ...number[][]][];
+  asked?: number[];
   strings: string[];
+}
+
+// Equal parts of the time: of slice i what was seen in (first + i * width, ... + width].
+export interface Slices {
+  count: number;
+  first_ns: number; // from the start of the recording
+  width_ns: number;
+}
+
+// Slices from one on and up to before another, as moments of the recording.
+export const moments = ({ first_ns, width_ns }: Slices, from: number, to: number):
+  [number, number] => [first_ns + from * width_ns, first_ns + to * width_ns];
+
+// What each thread spent on each stack in each slice, by state.
+export interface Cells {
+  count: number;
+  thread: Int32Array;
+  node: Int32Array;
+  phase: Uint8Array;
+  slice: Uint16Array;
+  states: Float64Array[]; // as STATES
+  wall: Float64Array; // their sum
+  idle: Float64Array; // of what is blocked: waiting for work
+  gil: Float64Array; // wall time that the GIL was held
+  timeless?: boolean; // they are of all of the time, whatever part of it is chosen
+  none: Float64Array; // nothing, as many times
+  kept: number[]; // the states that have any time
+  order: Int32Array; // the cells by slice: those of slice n are starts[n]..starts[n + 1]-1 of it
+  starts: Int32Array;
 }
 
 export interface Func {
@@ -57,6 +96,7 @@ export interface Func {
 
 export interface Profile {
   written: Written;
+  reading: string; // the server's number of it; '' from the disk
   functions: Func[];
   count: number; // of nodes
   parent: Int32Array;
@@ -65,6 +105,12 @@ export interface Profile {
   first: Int32Array; // child, 0: none
   next: Int32Array; // sibling
   flame: Flame;
+  cells: Cells;
+  calls: Calls | null; // counted
+  inside: [string, Numbers[]][]; // of regions by name
+  region: number; // which of these the cells are of; -1: of all
+  texts: string[]; // that counts name
+  names: { func: Int32Array; box: Int32Array }; // what rows are told apart by (places.ts)
 }
 
 // The stacks by function, in depth-first order, siblings by name: an order that does not depend on
@@ -76,6 +122,7 @@ export interface Flame {
   func: Int32Array;
   depth: Int32Array;
   end: Int32Array; // the nodes below n are n+1..end-1
+  outermost: Uint8Array; // no node above it is of its function
 }
 
 // A name as it may be shown: control characters and what turns the direction of writing are
@@ -98,57 +145,110 @@ function readFunction(written: Written, row: Written['functions'][number]): Func
   return { name, file, module, origin: row[4], firstLine, text: `${name} ${file}`, where };
 }
 
-// Numbers the pairs {parent, function} and puts them in depth-first order.
-function makeFlame(count: number, parent: Int32Array, func: Int32Array, functions: Func[]): Flame {
-  const made: number[][] = [[]]; // children of each
-  const madeFunc = [-1];
-  const numbers = new Map<number, number>();
-  const of = new Int32Array(count);
-  for (let n = 1; n < count; n++) {
-    const above = of[parent[n]], key = above * functions.length + func[n];
-    let id = numbers.get(key);
-    if (id === undefined) {
-      id = made.length;
-      numbers.set(key, id);
-      made.push([]);
-      made[above].push(id);
-      madeFunc.push(func[n]);
-    }
-    of[n] = id;
+// Numbers the pairs {box above, function} of all nodes: as many as there are boxes. A box's number
+// is greater than that of the one above it.
+function makeBoxes(count: number, func: Int32Array, first: Int32Array, next: Int32Array,
+  functions: number): { of: Int32Array; above: Int32Array; funcs: Int32Array } {
+  const of = new Int32Array(count), above: number[] = [0], funcs: number[] = [-1];
+  const latest = new Int32Array(functions).fill(-1); // box of a function below the one in hand
+  const nodes = new Int32Array(count).fill(-1), held: number[] = [0]; // of a box, linked: the last
+  for (let box = 0; box < above.length; box++) {
+    const begin = above.length;
+    for (let n = held[box]; n >= 0; n = nodes[n])
+      for (let child = first[n]; child; child = next[child]) {
+        let id = latest[func[child]];
+        if (id < begin) {
+          id = latest[func[child]] = above.length;
+          above.push(box);
+          funcs.push(func[child]);
+          held.push(-1);
+        }
+        of[child] = id;
+        nodes[child] = held[id];
+        held[id] = child;
+      }
   }
-  const order = functions.map((_, i) => i)
-    .sort((a, b) => (functions[a].text < functions[b].text ? -1 : 1));
-  const rank = new Int32Array(functions.length);
-  order.forEach((index, place) => { rank[index] = place; });
+  return { of, above: Int32Array.from(above), funcs: Int32Array.from(funcs) };
+}
 
-  const total = made.length;
+// The boxes by the rank of their functions: a counting sort, the first rank first.
+function sorted(funcs: Int32Array, rank: Int32Array): Int32Array {
+  const starts = new Int32Array(rank.length + 2), order = new Int32Array(funcs.length);
+  for (const func of funcs) starts[(func < 0 ? 0 : rank[func] + 1) + 1]++;
+  for (let i = 1; i < starts.length; i++) starts[i] += starts[i - 1];
+  funcs.forEach((func, box) => { order[starts[func < 0 ? 0 : rank[func] + 1]++] = box; });
+  return order;
+}
+
+function makeFlame(boxes: ReturnType<typeof makeBoxes>, functions: Func[]): Flame {
+  const { above, funcs } = boxes, total = above.length;
+  const rank = new Int32Array(functions.length);
+  functions.map((_, i) => i).sort((a, b) => (functions[a].text < functions[b].text ? -1 : 1))
+    .forEach((index, place) => { rank[index] = place; });
+  const child = new Int32Array(total), sibling = new Int32Array(total); // in their order; 0: none
+  const order = sorted(funcs, rank);
+  for (let i = total; i-- > 1;) {
+    sibling[order[i]] = child[above[order[i]]];
+    child[above[order[i]]] = order[i];
+  }
   const flame: Flame = {
-    count: total, of, parent: new Int32Array(total), func: new Int32Array(total),
-    depth: new Int32Array(total), end: new Int32Array(total),
+    count: total, of: boxes.of, parent: new Int32Array(total), func: new Int32Array(total),
+    depth: new Int32Array(total), end: new Int32Array(total), outermost: new Uint8Array(total),
   };
-  const place = new Int32Array(total);
-  const waiting: [number, number][] = [[0, 0]];
+  const place = new Int32Array(total), open = new Int32Array(functions.length);
   let at = 0;
-  while (waiting.length) {
-    const [id, above] = waiting.pop()!;
-    place[id] = at;
-    flame.parent[at] = above;
-    flame.func[at] = madeFunc[id];
-    flame.depth[at] = at ? flame.depth[above] + 1 : 0;
-    const children = made[id].sort((a, b) => rank[madeFunc[b]] - rank[madeFunc[a]]);
-    for (const child of children) waiting.push([child, at]);
+  for (let box = 0; ;) {
+    const func = funcs[box], parent = place[above[box]];
+    place[box] = at;
+    flame.parent[at] = parent;
+    flame.func[at] = func;
+    flame.depth[at] = at ? flame.depth[parent] + 1 : 0;
+    if (func >= 0) flame.outermost[at] = open[func]++ ? 0 : 1;
     at++;
+    if (child[box]) {
+      box = child[box];
+      continue;
+    }
+    for (;;) {
+      flame.end[place[box]] = at;
+      if (funcs[box] >= 0) open[funcs[box]]--;
+      if (!box || sibling[box]) break;
+      box = above[box];
+    }
+    if (!box) break;
+    box = sibling[box];
   }
-  for (let n = total; n-- > 0;) {
-    if (flame.end[n] === 0) flame.end[n] = n + 1;
-    const above = flame.parent[n];
-    if (n && flame.end[n] > flame.end[above]) flame.end[above] = flame.end[n];
-  }
-  for (let n = 0; n < count; n++) of[n] = place[of[n]];
+  for (let n = 0; n < flame.of.length; n++) flame.of[n] = place[flame.of[n]];
   return flame;
 }
 
-export function readProfile(written: Written): Profile {
+const floats = (column: Numbers): Float64Array =>
+  (column instanceof Float64Array ? column : Float64Array.from(column));
+
+function readCells(columns: Numbers[], slices: number): Cells {
+  const [thread, steps, phase, slice] = columns, count = thread.length;
+  const states = columns.slice(4, 4 + STATES.length).map(floats);
+  const [idle, gil] = columns.slice(4 + STATES.length).map(floats);
+  const node = new Int32Array(count), wall = new Float64Array(count);
+  for (let i = 0, at = 0; i < count; i++) node[i] = at += steps[i];
+  const kept = [...states.keys()].filter((state) => states[state].some((value) => value > 0));
+  for (const state of kept) {
+    const column = states[state];
+    for (let i = 0; i < count; i++) wall[i] += column[i];
+  }
+  const starts = new Int32Array(slices + 1), order = new Int32Array(slices > 1 ? count : 0);
+  if (slices > 1) {
+    for (let i = 0; i < count; i++) starts[slice[i] + 1]++;
+    for (let i = 0; i < slices; i++) starts[i + 1] += starts[i];
+    const at = starts.slice();
+    for (let i = 0; i < count; i++) order[at[slice[i]]++] = i;
+  }
+  return { count, thread: Int32Array.from(thread), node, phase: Uint8Array.from(phase),
+    slice: Uint16Array.from(slice), states, wall, idle, gil, none: new Float64Array(count), kept,
+    order, starts };
+}
+
+export function readProfile(written: Written, reading = ''): Profile {
   if (written.schema !== SCHEMA) throw new Error(`data of another version: ${written.schema}`);
   const functions = written.functions.map((row) => readFunction(written, row));
   const count = written.nodes.length / 2;
@@ -165,25 +265,113 @@ export function readProfile(written: Written): Profile {
     next[n] = first[parent[n]];
     first[parent[n]] = n;
   }
-  const flame = makeFlame(count, parent, func, functions);
-  return { written, functions, count, parent, func, line, first, next, flame };
+  const boxes = makeBoxes(count, func, first, next, functions.length);
+  const flame = makeFlame(boxes, functions);
+  const cells = readCells(written.cells, written.asked ? 1 : written.slices.count);
+  const calls = readCalls(written, STATES.length, parent, func);
+  const texts = (written.texts ?? []).map(visible);
+  const inside = (written.inside ?? []).map(([name, columns]): [string, Numbers[]] =>
+    [visible(written.strings[name]), columns]);
+  const names = { func: Int32Array.from(functions.keys()), box: Int32Array.from(flame.func.keys()) };
+  return { written, reading, functions, count, parent, func, line, first, next, flame, cells, calls, texts,
+    names, inside, region: -1 };
 }
 
-// Calls `each` for every cell of a metric.
-export function eachCell(metric: Metric, each: (thread: number, node: number, phase: number,
-  time: number, idle: number) => void): void {
-  const [threads, steps, phases, times, idles] = metric.cells;
-  for (let i = 0, node = 0; i < threads.length; i++) {
-    node += steps[i];
-    each(threads[i], node, phases[i], times[i], idles[i]);
+// The same with what was done in the regions of a name alone. Of stacks that are not kept slice by
+// slice it is of all of the time.
+export function readInside(profile: Profile, region: number): Profile {
+  const { written, inside } = profile;
+  if (region < 0) return profile;
+  const cells = readCells(inside[region][1], written.asked ? 1 : written.slices.count);
+  return { ...profile, region, cells: { ...cells, timeless: !!written.asked },
+    written: { ...written, lanes: undefined, asked: undefined } };
+}
+
+// The same cells with what each of them has of a part of the time, as the server sent it.
+export function partOf({ cells, written }: Profile, bytes: ArrayBuffer): Cells {
+  const columns: Float64Array[] = [...STATES, 'idle', 'gil'].map(() => cells.none);
+  written.asked!.forEach((column, i) => {
+    columns[column] = new Float64Array(bytes, i * cells.count * 8, cells.count);
+  });
+  const states = columns.slice(0, STATES.length), wall = new Float64Array(cells.count);
+  for (const state of cells.kept) {
+    const column = states[state];
+    for (let i = 0; i < cells.count; i++) wall[i] += column[i];
   }
+  return { ...cells, states, wall, idle: columns[STATES.length], gil: columns[STATES.length + 1] };
+}
+
+// What a metric is a sum of: samples, or calls that were counted.
+export const cellsOf = (profile: Profile, metric: Metric): Cells =>
+  metric.name === 'counted' && profile.calls ? profile.calls : profile.cells;
+
+const STATE_OF: Record<string, (typeof STATES)[number]> = {
+  'cpu': 'running', 'gil-wait': 'gil_wait', 'runq': 'runnable', 'blocked': 'blocked',
+};
+
+// The metric's value of each cell, and what of it was waiting for work.
+export function valuesOf(cells: Cells, metric: Metric): { time: Float64Array; idle: Float64Array } {
+  const state = STATE_OF[metric.name], { none } = cells;
+  if (!metric.known) return { time: none, idle: none };
+  if (metric.name === 'gil') return { time: cells.gil, idle: none };
+  if (!state) return { time: cells.wall, idle: cells.idle };
+  return { time: cells.states[STATES.indexOf(state)],
+    idle: state === 'blocked' ? cells.idle : none };
+}
+
+// A long column that lies beside the JSON: where, and what its numbers are (html_columns.h).
+interface Apart {
+  at: number;
+  bytes: number;
+  count: number;
+}
+
+// The columns of `written` that are apart, as views of the bytes that were sent.
+function joined(written: Written, bytes: ArrayBuffer): Written {
+  const kinds: Record<number, new (buffer: ArrayBuffer, at: number, count: number) => Numbers> = {
+    1: Uint8Array, 2: Uint16Array, 4: Uint32Array, [-4]: Int32Array, 8: Float64Array,
+  };
+  const numbers = (column: unknown): Numbers => {
+    const apart = column as Apart;
+    return Array.isArray(column) ? column as number[]
+      : new kinds[apart.bytes](bytes, apart.at, apart.count);
+  };
+  return { ...written, frames: numbers(written.frames), nodes: numbers(written.nodes),
+    cells: written.cells.map(numbers),
+    inside: written.inside?.map(([name, columns]) => [name, columns.map(numbers)]) };
+}
+
+// The bytes that a page of this version asks for; null for one that holds all.
+async function askColumns(version: string | undefined): Promise<ArrayBuffer | null> {
+  if (version === undefined) return null;
+  const answer = await fetch(`api/columns?version=${version}`, { cache: 'no-store' });
+  if (!answer.ok) throw new Error(`the server answers ${answer.status}`);
+  return answer.arrayBuffer();
+}
+
+async function unpack(text: string, columns: Promise<ArrayBuffer | null>,
+  reading = ''): Promise<Profile> {
+  const letters = atob(text), bytes = new Uint8Array(letters.length);
+  for (let i = 0; i < bytes.length; i++) bytes[i] = letters.charCodeAt(i);
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('gzip'));
+  const written = JSON.parse(await new Response(stream).text()) as Written;
+  const apart = await columns;
+  return readProfile(apart ? joined(written, apart) : written, reading);
 }
 
 // The recording of the page, or the one before it that it is to be compared with: null without one.
 export async function loadProfile(id: 'data' | 'before'): Promise<Profile | null> {
   const text = document.getElementById(id)?.textContent;
-  if (!text) return null;
-  const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
-  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('gzip'));
-  return readProfile(JSON.parse(await new Response(stream).text()) as Written);
+  const { version, columns } = document.getElementById('page')!.dataset;
+  return text ? unpack(text, askColumns(id === 'data' && columns !== undefined ? version
+    : undefined), version) : null;
+}
+
+// The recording of a page that is given as text, and its version.
+export async function profileOf(page: string): Promise<[Profile, string]> {
+  const [, version, rest] = /<div id="page" data-version="(\d+)"([^>]*)>/.exec(page)!;
+  const begin = page.indexOf('id="data">') + 'id="data">'.length;
+  const columns = askColumns(rest.includes('data-columns') ? version : undefined);
+  return [await unpack(page.slice(begin, page.indexOf('<', begin)), columns, version),
+    version];
 }

@@ -1,9 +1,16 @@
 // Explore: the flame graph, the tree that says the same, and the table of functions.
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { CallGraph } from './callgraph';
 import { FlameGraph } from './canvas';
+import { CallChart } from './timechart';
+import { CallTable, Regions } from './counted';
+import { hasCalls } from './counts';
+import { menuOf } from './menu';
+import { Timeline } from './timeline';
 import { ORIGINS } from './data';
-import { FunctionName, Meter, Name, opens, Scroll, Section, Times, usePage } from './parts';
+import { FunctionName, Meter, Name, opens, Scroll, Section, Times, useMore, usePage } from './parts';
 import { flameTotals, functionRows, type Row } from './sums';
+import { SHAPES, type Shape, type View } from './view';
 import { bound, share, time } from './words';
 
 const CHILDREN = 40; // of one row of the tree, before it says "more"
@@ -21,12 +28,15 @@ type Totals = { self: Float64Array; total: Float64Array };
 
 function useTree(totals: Totals) {
   const { profile, view } = usePage();
-  const { flame } = profile;
+  const { flame, names: { box: names } } = profile; // sets hold names
+  const known = useMemo(() => new Map<number, number[]>(), [totals]);
   const children = (node: number): number[] => {
-    const found: number[] = [];
+    const before = known.get(node), found: number[] = [];
+    if (before) return before;
     for (let child = node + 1; child < flame.end[node]; child = flame.end[child])
       if (totals.total[child] > 0) found.push(child);
-    return found.sort((a, b) => totals.total[b] - totals.total[a] || a - b);
+    known.set(node, found.sort((a, b) => totals.total[b] - totals.total[a] || a - b));
+    return found;
   };
   // At first the way to where most time is.
   const hot = (): Set<number> => {
@@ -34,22 +44,26 @@ function useTree(totals: Totals) {
     for (let node = view.zoom, steps = 0; steps < 12; steps++) {
       const [largest] = children(node);
       if (largest === undefined) break;
-      open.add(node);
+      open.add(names[node]);
       node = largest;
     }
     return open;
   };
   const [open, setOpen] = useState<Set<number>>(hot);
   const [full, setFull] = useState<Set<number>>(new Set()); // all of whose children are shown
-  useEffect(() => setOpen(hot()), [view.zoom, totals]);
+  const shown = useRef(profile); // of a recording that has grown they stay open
+  useEffect(() => {
+    if (shown.current === profile) setOpen(hot());
+    shown.current = profile;
+  }, [view.zoom, totals]);
   const rows: TreeRow[] = [];
   const waiting: TreeRow[] = [{ node: view.zoom, level: 1, place: 1, siblings: 1, more: 0 }];
   while (waiting.length) {
     const row = waiting.pop()!;
     rows.push(row);
-    if (row.more || !open.has(row.node)) continue;
+    if (row.more || !open.has(names[row.node])) continue;
     const all = children(row.node);
-    const shown = full.has(row.node) ? all : all.slice(0, CHILDREN);
+    const shown = full.has(names[row.node]) ? all : all.slice(0, CHILDREN);
     if (shown.length < all.length)
       waiting.push({ node: row.node, level: row.level + 1, place: shown.length + 1,
         siblings: shown.length + 1, more: all.length - shown.length });
@@ -59,12 +73,12 @@ function useTree(totals: Totals) {
   }
   const turn = (set: Set<number>, node: number, on: boolean): Set<number> => {
     const changed = new Set(set);
-    if (on) changed.add(node);
-    else changed.delete(node);
+    if (on) changed.add(names[node]);
+    else changed.delete(names[node]);
     return changed;
   };
   return {
-    rows, isOpen: (node: number) => open.has(node),
+    rows, isOpen: (node: number) => open.has(names[node]),
     hasChildren: (node: number) => children(node).length > 0,
     setOpen: (node: number, on: boolean) => setOpen((old) => turn(old, node, on)),
     showAll: (node: number) => setFull((old) => turn(old, node, true)),
@@ -77,7 +91,16 @@ function Tree({ totals }: { totals: Totals }) {
   const tree = useTree(totals);
   const [at, setAt] = useState(0);
   const body = useRef<HTMLTableSectionElement>(null), moved = useRef(false);
-  const current = Math.min(at, tree.rows.length - 1), whole = totals.total[0];
+  const nameOf = (row: TreeRow) => `${profile.names.box[row.node]}:${row.more > 0}`;
+  const shown = useRef(profile), last = useRef(''); // the row that was current before it grew
+  const found = shown.current === profile ? -1
+    : tree.rows.findIndex((row) => nameOf(row) === last.current);
+  const current = Math.min(found < 0 ? at : found, tree.rows.length - 1), whole = totals.total[0];
+  last.current = nameOf(tree.rows[current]);
+  useEffect(() => {
+    shown.current = profile;
+    setAt(current);
+  }, [profile]);
   useEffect(() => {
     if (!moved.current) return;
     moved.current = false;
@@ -128,9 +151,10 @@ function Tree({ totals }: { totals: Totals }) {
       <th scope="col" class="number">Self</th></tr></thead>
     <tbody ref={body}>{tree.rows.map((row, index) => {
       const open = !row.more && tree.hasChildren(row.node) ? tree.isOpen(row.node) : undefined;
-      return <tr key={`${row.node}:${row.more}`} role="row" aria-level={row.level}
+      return <tr key={nameOf(row)} role="row" aria-level={row.level}
         aria-posinset={row.place} aria-setsize={row.siblings} aria-expanded={open}
         aria-selected={index === current} tabIndex={index === current ? 0 : -1}
+        {...row.node > 0 && !row.more && menuOf({ func: flame.func[row.node], node: row.node })}
         onClick={() => select(index)} onDblClick={() => act(row)}>
         <td role="gridcell" class="wide"
           style={{ paddingLeft: `${Math.min(row.level, 24) * 0.8}em` }}>
@@ -152,7 +176,6 @@ type Key = 'name' | 'self' | 'total' | 'bound';
 function Table({ found }: { found: ((func: number) => boolean) | null }) {
   const { profile, sums, go, view } = usePage();
   const [key, setKey] = useState<Key>('self'), [down, setDown] = useState(true);
-  const [limit, setLimit] = useState(TABLE_ROWS);
   const rows = useMemo(() => functionRows(profile, sums), [profile, sums]);
   const name = (row: Row) => profile.functions[row.func].text;
   const order: Record<Key, (a: Row, b: Row) => number> = {
@@ -165,6 +188,7 @@ function Table({ found }: { found: ((func: number) => boolean) | null }) {
     const kept = found ? rows.filter((row) => found(row.func)) : rows;
     return [...kept].sort((a, b) => (down ? -1 : 1) * order[key](a, b) || a.func - b.func);
   }, [rows, found, key, down]);
+  const [shown, more] = useMore(sorted, TABLE_ROWS);
   const times = <th scope="col" class="number time">time</th>;
   const head = (each: Key, text: string) => <th scope="col"
     class={each === 'name' ? '' : each === 'bound' ? 'number bound' : 'number'}
@@ -180,36 +204,73 @@ function Table({ found }: { found: ((func: number) => boolean) | null }) {
       <thead><tr>{head('self', 'Self')}{times}{head('total', 'Total')}{times}
         {head('bound', 'At most')}
         {head('name', 'Function')}</tr></thead>
-      <tbody>{sorted.slice(0, limit).map((row) => <tr key={row.func}
-        class={row.func === view.func ? 'at' : ''}>
+      <tbody>{shown.map((row) => <tr key={profile.names.func[row.func]}
+        class={row.func === view.func ? 'at' : ''} {...menuOf({ func: row.func })}>
         <Times part={row.self} whole={sums.base} /><Times part={row.total} whole={sums.base} />
         <td class="number bound">{bound(row.self, sums.base)}</td>
         <td class="wide"><Meter part={row.self} whole={sums.base} />
           <a href="#" {...opens(() => go({ tab: 'function', func: row.func }))}>
             <FunctionName func={row.func} /></a></td>
       </tr>)}</tbody></table></Scroll>
-    {sorted.length > limit && <button type="button" onClick={() => setLimit(limit * 4)}>
-      Show more of {sorted.length}</button>}
+    {more}
   </>;
 }
 
+const DEPTHS = [0, 3, 5, 10, 15, 20, 40], CUTOFFS = [0, 1, 5, 10, 50]; // cutoffs: thousandths
+
+// How the graph is drawn: none of it changes a number.
+function Shaping() {
+  const { view, go } = usePage();
+  const pick = (change: (value: string) => Partial<View>) => (event: Event) =>
+    go(change((event.currentTarget as HTMLSelectElement).value));
+  return <div class="filters">
+    <label>Shape <select value={view.shape} onChange={pick((shape) =>
+      ({ shape: shape as Shape }))}>
+      {SHAPES.map((shape) => <option key={shape}>{shape}</option>)}</select></label>
+    {view.shape !== 'call graph' && <label>Depth <select value={view.depth}
+      onChange={pick((depth) => ({ depth: Number(depth) }))}>
+      {DEPTHS.map((depth) => <option key={depth} value={depth}>{depth || 'all'}</option>)}
+    </select></label>}
+    <label>Cutoff <select value={view.cutoff} onChange={pick((cutoff) =>
+      ({ cutoff: Number(cutoff) }))}>
+      {CUTOFFS.map((cutoff) => <option key={cutoff} value={cutoff}>{cutoff
+        ? `${cutoff / 10} %` : view.shape === 'call graph' ? '0.5 %' : 'none'}</option>)}
+    </select></label>
+  </div>;
+}
+
+const Legend = () => <ul class="legend">
+  {['your code', 'libraries', 'standard library', 'import', 'native, other'].map((words, i) =>
+    <li key={words}><i class={`part origin-${ORIGINS[i]}`} />{words}</li>)}
+  <li><i class="part hatched" />too thin to show</li></ul>;
+
+const Inferred = () => <p class="warn">Inferred: the file knows who called whom, and no stacks. Own
+  times are as it has them; stacks and totals suppose that a function took as long whoever called
+  its caller.</p>;
+
 export function Explore() {
-  const { profile, sums, view } = usePage();
+  const { profile, sums, view, choice } = usePage();
   const totals = useMemo(() => flameTotals(profile, sums), [profile, sums]);
   const found = useMemo(() => {
     const wanted = view.search.toLowerCase();
     return wanted ? (func: number) =>
       profile.functions[func].text.toLowerCase().includes(wanted) : null;
   }, [profile, view.search]);
-  if (sums.base === 0) return <p class="warn">No time is left of what is chosen above.</p>;
+  const graph = view.shape === 'call graph';
+  if (sums.base === 0) return <><Timeline /><CallChart found={found} /><Regions />
+    <p class="warn">No time is left of what is chosen above.</p></>;
   return <>
-    <Section id="flame" title={`Flame graph: ${time(sums.base)}`}>
-      <ul class="legend">{['your code', 'libraries', 'standard library', 'import', 'native, other']
-        .map((words, i) => <li key={words}><i class={`part origin-${ORIGINS[i]}`} />{words}</li>)}
-        <li><i class="part hatched" />too thin to show</li></ul>
-      <FlameGraph totals={totals} found={found} />
+    <Timeline />
+    <CallChart found={found} />
+    <Section id="flame" title={`${graph ? 'Call graph' : 'Flame graph'}: ${time(sums.base)}`}>
+      {profile.written.recording.inferred && <Inferred />}
+      {!graph && <Legend />}
+      <Shaping />
+      {graph ? <CallGraph /> : <FlameGraph totals={totals} found={found} />}
     </Section>
     <Section id="tree" title="Call tree"><Tree totals={totals} /></Section>
-    <Section id="table" title="Functions"><Table found={found} /></Section>
+    <Section id="table" title="Functions">{hasCalls(profile, choice)
+      ? <CallTable found={found} choice={choice} /> : <Table found={found} />}</Section>
+    <Regions />
   </>;
 }

@@ -1,39 +1,47 @@
 // The filters that all views share, and what is selected.
 import { useState } from 'preact/hooks';
-import { Name, usePage } from './parts';
-import { quoted } from './words';
+import { moments } from './data';
+import { patternOf } from './menu';
+import { Name, usePage, type Page } from './parts';
+import type { View } from './view';
+import { exactly, quoted, time } from './words';
 
 const WORDS: Record<string, string> = {
   'wall': 'wall time', 'cpu': 'CPU time', 'gil': 'holding the GIL',
   'gil-wait': 'waiting for the GIL', 'runq': 'waiting for a processor', 'blocked': 'blocked',
+  'counted': 'counted calls',
 };
-
-const escaped = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
 
 function Chip({ kind, text, drop }: { kind: string; text: string; drop: () => void }) {
   return <li class="chip">{kind} <Name text={text} />
     <button type="button" class="plain" aria-label={`Undo ${kind}`} onClick={drop}>×</button></li>;
 }
 
-// The same choice on the command line.
-function command(page: ReturnType<typeof usePage>): string {
-  const { view, profile } = page, { threads, processes } = profile.written;
+// The same choice on the command line. When calls were is not in their sums.
+export function commandOf({ profile }: Page, view: View): string {
+  const { threads, processes } = profile.written;
   const words = ['cairn report'];
   if (view.metric !== 'wall') words.push('--metric', view.metric);
   if (view.process >= 0) words.push('--process', String(processes[view.process].pid));
   if (view.thread >= 0) words.push('--thread', String(threads[view.thread].tid));
+  if (view.region >= 0)
+    words.push('--region', quoted(profile.inside[view.region][0].replace(/[*?[\\]/g, '\\$&')));
   if (view.focus) words.push('--focus', quoted(view.focus));
   if (view.hide) words.push('--ignore', quoted(view.hide));
   if (view.idle) words.push('--idle');
+  if (view.from >= 0 && view.metric !== 'counted') {
+    const [from, to] = moments(profile.written.slices, view.from, view.to);
+    words.push('--from', exactly(from), '--to', exactly(to));
+  }
   return words.join(' ');
 }
 
 function Selected() {
-  const { profile, view, go } = usePage();
+  const page = usePage(), { profile, view, go } = page;
   const [said, setSaid] = useState('');
   if (view.func < 0) return null;
   const func = profile.functions[view.func];
-  const exactly = `^${escaped(func.text)}$`;
+  const exactly = patternOf(profile, view.func);
   const copy = () => navigator.clipboard.writeText(func.name)
     .then(() => setSaid('copied'), () => setSaid('the browser does not let this page copy'));
   return <div class="selected" role="group" aria-label="Selected function">
@@ -43,6 +51,9 @@ function Selected() {
       <button type="button" onClick={() => go({ focus: exactly, zoom: 0 })}>Focus</button>
       <button type="button" onClick={() => go({ hide: exactly, zoom: 0 })}>Hide</button>
       <button type="button" onClick={copy}>Copy</button>
+      <button type="button" aria-haspopup="menu" aria-label="More to do with it"
+        title="Focus, Filter, Drill, Copy (.)" onClick={(event) => event.currentTarget.dispatchEvent(
+          new CustomEvent('cairn-menu', { bubbles: true, detail: { func: view.func } }))}>⋯</button>
     </span>
     <span class="faint" role="status">{said}</span>
   </div>;
@@ -55,7 +66,12 @@ export function Filters() {
   const choose = (change: (value: number) => object) => (event: Event) =>
     go(change(Number((event.currentTarget as HTMLSelectElement).value)));
   const sides = view.tab === 'compare'; // which has its own, of processes and threads
-  const filtered = view.focus || view.hide || view.process >= 0 || view.thread >= 0;
+  const [said, setSaid] = useState('');
+  const filtered = view.focus || view.hide || view.process >= 0 || view.thread >= 0
+    || view.from >= 0 || view.region >= 0;
+  const copy = () => navigator.clipboard.writeText(commandOf(page, view))
+    .then(() => setSaid('copied'), () => setSaid('the browser does not let this page copy'));
+  const [from, to] = moments(profile.written.slices, view.from, view.to);
   return <div class="filters">
     <label>Metric <select value={view.metric} onChange={(event) =>
       go({ metric: event.currentTarget.value })}>
@@ -74,6 +90,11 @@ export function Filters() {
       {threads.map(({ process, tid, name }, i) => view.process < 0 || process === view.process
         ? <option key={i} value={i}>{name} {tid}</option> : null)}
     </select></label>}
+    {profile.inside.length > 0 && <label>Region <select value={view.region}
+      onChange={choose((region) => ({ region }))}>
+      <option value={-1}>everywhere</option>
+      {profile.inside.map(([name], i) => <option key={i} value={i}>{name}</option>)}
+    </select></label>}
     <label>Search <input id="search" type="search" value={view.search} placeholder="a name"
       onInput={(event) => set({ search: event.currentTarget.value })} /></label>
     <label class="check"><input type="checkbox" checked={view.idle}
@@ -81,9 +102,17 @@ export function Filters() {
     <ul class="chips">
       {view.focus && <Chip kind="focus" text={view.focus} drop={() => go({ focus: '' })} />}
       {view.hide && <Chip kind="hide" text={view.hide} drop={() => go({ hide: '' })} />}
+      {view.from >= 0 && !sides && <Chip kind="time" text={`${time(from)} to ${time(to)}`}
+        drop={() => go({ from: -1, to: -1 })} />}
     </ul>
-    {filtered && <code class="command" title="The same on the command line">
-      <bdi>{command(page)}</bdi></code>}
+    {filtered && <div class="commands"><code class="command" title="The same on the command line">
+      <bdi>{commandOf(page, view)}</bdi></code> <button type="button" class="plain" onClick={copy}>
+      Copy as command</button> <span role="status">{said}</span></div>}
+    {view.metric === 'counted' && (view.from >= 0 || view.region >= 0) && <p class="warn note">Calls
+      that were counted are of the whole recording: the chosen {view.from >= 0 && 'time '}
+      {view.region >= 0 && 'region '}is left out of them.</p>}
+    {view.from >= 0 && profile.cells.timeless && <p class="warn note">Of a region this page has all of
+      the time: what is chosen of it is left out.</p>}
     <Selected />
   </div>;
 }

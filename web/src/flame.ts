@@ -17,11 +17,19 @@ export interface Box {
 
 export type Rows = Box[][]; // by depth, each from left to right
 
+export interface Limits {
+  depth: number; // rows below `zoom`, 0: all
+  cutoff: number; // share of `zoom` below which boxes are put together
+}
+
 // The boxes of `zoom` and what is below, and its callers over the whole width.
-export function layOut(flame: Flame, total: Float64Array, zoom: number, width: number): Rows {
+export function layOut(flame: Flame, total: Float64Array, zoom: number, width: number,
+  limits: Limits): Rows {
+  const deepest = limits.depth ? flame.depth[zoom] + limits.depth : Infinity;
   const rows: Rows = [];
   const put = (depth: number, box: Box) => (rows[depth] ??= []).push(box);
   const scale = total[zoom] > 0 ? width / total[zoom] : 0;
+  const least = Math.max(THIN, limits.cutoff * width);
   for (let n = zoom; ; n = flame.parent[n]) {
     put(flame.depth[n], { x: 0, width, node: n, thin: 0, value: total[n] });
     if (n === 0) break;
@@ -29,7 +37,7 @@ export function layOut(flame: Flame, total: Float64Array, zoom: number, width: n
   const lefts = new Map<number, number>([[zoom, 0]]);
   for (let n = zoom; n < flame.end[zoom];) {
     const left = lefts.get(n);
-    if (left === undefined) { // a part of a thin box
+    if (left === undefined || flame.depth[n] >= deepest) { // a part of a thin box, or too deep
       n = flame.end[n];
       continue;
     }
@@ -37,7 +45,7 @@ export function layOut(flame: Flame, total: Float64Array, zoom: number, width: n
     for (let child = n + 1; child < flame.end[n]; child = flame.end[child]) {
       const wide = total[child] * scale;
       if (total[child] === 0) continue;
-      if (wide < THIN) {
+      if (wide < least) {
         thin += flame.end[child] - child;
         value += total[child];
         continue;
@@ -88,8 +96,12 @@ export interface Surface {
   fillText(text: string, x: number, y: number): void;
   measureText(text: string): { width: number };
   beginPath(): void;
+  closePath(): void;
+  arc(x: number, y: number, radius: number, from: number, to: number, back?: boolean): void;
+  fill(): void;
   moveTo(x: number, y: number): void;
   lineTo(x: number, y: number): void;
+  bezierCurveTo(x1: number, y1: number, x2: number, y2: number, x: number, y: number): void;
   stroke(): void;
 }
 
@@ -100,12 +112,25 @@ export interface Scene {
   zoom: number;
   selected: Box | null;
   found: ((func: number) => boolean) | null; // what a search is for
+  up: boolean; // callees above their callers: a flame
   top: number; // scrolled
   width: number;
   height: number;
 }
 
-const cut = (text: string, letters: number): string =>
+// Where a row lies among all of them, from the top.
+export const rowTop = (rows: Rows, depth: number, up: boolean): number =>
+  (up ? rows.length - 1 - depth : depth) * ROW;
+
+// How a frame is filled, and whether it is no more than what stands around what is looked at.
+export function fillOf(look: Look, scene: Pick<Scene, 'flame' | 'functions' | 'found'>,
+  node: number): { fill: string; dim: boolean } {
+  const func = scene.flame.func[node];
+  return { fill: look.fills[func < 0 ? 'none' : ORIGINS[scene.functions[func].origin]],
+    dim: scene.found !== null && (func < 0 || !scene.found(func)) };
+}
+
+export const cut = (text: string, letters: number): string =>
   text.length <= letters ? text : letters < 3 ? '' : text.slice(0, letters - 1) + '…';
 
 function hatch(surface: Surface, look: Look, box: Box, y: number): void {
@@ -130,19 +155,17 @@ export function draw(surface: Surface, look: Look, scene: Scene): void {
   surface.font = look.font;
   surface.textBaseline = 'middle';
   const letter = surface.measureText('nnnnnnnnnn').width / 10;
-  const firstRow = Math.floor(scene.top / ROW);
-  const lastRow = Math.min(rows.length, Math.ceil((scene.top + scene.height) / ROW));
-  for (let depth = firstRow; depth < lastRow; depth++) {
-    const y = depth * ROW - scene.top;
+  for (let depth = 0; depth < rows.length; depth++) {
+    const y = rowTop(rows, depth, scene.up) - scene.top;
+    if (y <= -ROW || y >= scene.height) continue;
     for (const box of rows[depth]) {
       const func = flame.func[box.node];
       if (box.thin > 0) {
         hatch(surface, look, box, y);
       } else {
-        const above = depth < flame.depth[scene.zoom];
-        const dim = above || (scene.found !== null && (func < 0 || !scene.found(func)));
-        surface.globalAlpha = dim ? 0.45 : 1;
-        surface.fillStyle = look.fills[func < 0 ? 'none' : ORIGINS[functions[func].origin]];
+        const { fill, dim } = fillOf(look, scene, box.node);
+        surface.globalAlpha = dim || depth < flame.depth[scene.zoom] ? 0.45 : 1;
+        surface.fillStyle = fill;
         surface.fillRect(box.x, y, Math.max(box.width - 1, 1), ROW - 1);
         surface.globalAlpha = 1;
       }

@@ -1,15 +1,20 @@
 import { render, type JSX } from 'preact';
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { Compare } from './compare';
-import { loadProfile, visible, type Profile } from './data';
+import { loadProfile, readInside, visible, type Profile } from './data';
 import { Explore } from './explore';
 import { Filters } from './filters';
+import { Following, FOLLOWS, useFocusKept, useFollow } from './follow';
 import { FunctionView } from './function';
 import { Help } from './help';
+import { Menu, patternOf } from './menu';
 import { Overview } from './overview';
+import { usePart } from './part';
 import { Name, PageContext } from './parts';
+import { placeOf, viewAt, type Place } from './places';
 import { sumUp, type Choice } from './sums';
-import { readView, START, TABS, writeView, type Limits, type Tab, type View } from './view';
+import { readView, SHAPES, START, TABS, writeView, type Limits, type Tab, type View }
+  from './view';
 
 const TITLES: Record<Tab, string> = {
   overview: 'Overview', explore: 'Explore', function: 'Function', compare: 'Compare',
@@ -35,52 +40,93 @@ function Tabs({ tab, go }: { tab: Tab; go: (tab: Tab) => void }) {
   </div>;
 }
 
-// The view and the address, each after the other's changes.
-function useView(limits: Limits, start: View) {
-  const [view, setView] = useState(() => readView(location.hash, limits, start));
-  const latest = useRef(view);
-  latest.current = view;
-  useEffect(() => {
-    const change = () => setView(readView(location.hash, limits, start));
-    addEventListener('hashchange', change);
-    return () => removeEventListener('hashchange', change);
-  }, []);
-  const move = (change: Partial<View>, replace: boolean) => {
-    const next = { ...latest.current, ...change };
+// A frame made of text, as in a notebook: it has no address that could change.
+const FRAMED = location.protocol === 'about:';
+
+// The view and the address, each after the other's changes. Where the recording is read again and
+// again, an entry of the history holds in words what its address has in numbers.
+function useView(profile: Profile, limits: Limits, start: View) {
+  const read = (): View => {
+    const view = readView(FRAMED ? history.state ?? '' : location.hash, limits, start);
+    return FOLLOWS && history.state ? viewAt(profile, history.state as Place, view) : view;
+  };
+  const [view, setView] = useState(read);
+  const latest = useRef(view), shown = useRef(profile), reading = useRef(read);
+  reading.current = read;
+  if (shown.current === profile) {
+    latest.current = view;
+  } else {
+    latest.current = viewAt(profile, placeOf(shown.current, latest.current), latest.current);
+    shown.current = profile;
+  }
+  const current = latest.current;
+  const write = (next: View, replace: boolean) => {
     const hash = writeView(next, start);
-    latest.current = next;
-    setView(next);
+    if (FRAMED || FOLLOWS) {
+      const state = FRAMED ? hash : placeOf(shown.current, next), address = FRAMED ? undefined : hash;
+      if (replace) history.replaceState(state, '', address);
+      else history.pushState(state, '', address);
+      return;
+    }
     if (hash === (location.hash || '#')) return;
     if (replace) location.replace(hash);
     else location.hash = hash;
   };
+  useEffect(() => {
+    const change = () => setView(reading.current());
+    const event = FRAMED || FOLLOWS ? 'popstate' : 'hashchange';
+    addEventListener(event, change);
+    return () => removeEventListener(event, change);
+  }, []);
+  useEffect(() => {
+    if (!FOLLOWS) return;
+    setView(current);
+    write(current, true);
+  }, [profile]);
+  const move = (change: Partial<View>, replace: boolean) => {
+    const next = { ...latest.current, ...change };
+    latest.current = next;
+    setView(next);
+    write(next, replace);
+  };
   return {
-    view,
+    view: current,
     go: (change: Partial<View>) => move(change, false),
     set: (change: Partial<View>) => move(change, true),
   };
 }
 
-function App({ profile, before }: { profile: Profile; before: Profile | null }) {
-  const { written } = profile;
+function App({ first, before: other }: { first: Profile; before: Profile | null }) {
+  const { profile: all, follow, pause } = useFollow(first);
+  const { written } = all;
   const start = useMemo(() => ({ ...START, metric: written.metric }), []);
   const limits: Limits = useMemo(() => ({
     metrics: written.metrics.map((metric) => metric.name), processes: written.processes.length,
-    threads: written.threads.length, functions: profile.functions.length,
-    boxes: profile.flame.count,
-  }), []);
-  const { view, go, set } = useView(limits, start);
+    threads: written.threads.length, functions: all.functions.length,
+    boxes: all.flame.count, slices: written.slices.count, regions: all.inside.length,
+  }), [all]);
+  const { view, go, set } = useView(all, limits, start);
+  useFocusKept(all);
+  const region = Math.min(view.region, all.inside.length - 1);
+  const profile = useMemo(() => readInside(all, region), [all, region]);
+  // Beside what was done in a region stands what was done in one of that name, or nothing.
+  const before = useMemo(() => {
+    if (region < 0 || !other) return other;
+    const same = other.inside.findIndex(([name]) => name === all.inside[region][0]);
+    return same < 0 ? null : readInside(other, same);
+  }, [other, all, region]);
   const [help, setHelp] = useState(false);
   const metric = written.metrics.find((each) => each.name === view.metric)!;
+  const { time, waits, failed } = usePart(profile, view.from, view.to);
   const choice: Choice = useMemo(() => ({
     metric, process: view.process, thread: view.thread, focus: view.focus, hide: view.hide,
-    idle: view.idle, programOnly: false,
-  }), [metric, view.process, view.thread, view.focus, view.hide, view.idle]);
+    idle: view.idle, within: -1, programOnly: false, ...time,
+  }), [profile, metric, view.process, view.thread, view.focus, view.hide, view.idle, time]);
   const sums = useMemo(() => sumUp(profile, choice), [profile, choice]);
 
-  useEffect(() => {
-    const exactly = () => view.func < 0 ? ''
-      : `^${profile.functions[view.func].text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')}$`;
+  // With what is drawn, not behind it: the next key is for what stands there.
+  useLayoutEffect(() => {
+    const exactly = () => view.func < 0 ? '' : patternOf(profile, view.func);
     const keys: Record<string, () => void> = {
       '1': () => go({ tab: 'overview' }),
       '2': () => go({ tab: 'explore' }),
@@ -93,14 +139,17 @@ function App({ profile, before }: { profile: Profile; before: Profile | null }) 
       'f': () => exactly() && go({ focus: exactly(), zoom: 0 }),
       'h': () => exactly() && go({ hide: exactly(), zoom: 0 }),
       'o': () => view.func >= 0 && go({ tab: 'function' }),
-      'x': () => go({ focus: '', hide: '', search: '', process: -1, thread: -1, zoom: 0 }),
+      't': () => go({ from: -1, to: -1 }),
+      's': () => go({ shape: SHAPES[(SHAPES.indexOf(view.shape) + 1) % SHAPES.length] }),
+      'x': () => go({ focus: '', hide: '', search: '', process: -1, thread: -1, from: -1, to: -1,
+        region: -1, zoom: 0 }),
       '[': () => history.back(),
       ']': () => history.forward(),
       '?': () => setHelp(true),
     };
     const press = (event: KeyboardEvent) => {
       const within = event.target as HTMLElement;
-      const writing = within.matches('input[type=search], select, dialog *');
+      const writing = within.matches('input[type=search], input[type=range], select, dialog *');
       if (writing || event.altKey || event.ctrlKey || event.metaKey || !keys[event.key]) return;
       event.preventDefault();
       keys[event.key]();
@@ -115,16 +164,21 @@ function App({ profile, before }: { profile: Profile; before: Profile | null }) 
     <header>
       <div class="headline">
         <h1><span class="faint">Cairn</span> <Name text={program} /></h1>
+        <Following follow={follow} pause={pause} />
         <button type="button" aria-label="Keys" title="Keys (?)" onClick={() => setHelp(true)}>?
         </button>
       </div>
       <Tabs tab={view.tab} go={(tab) => go({ tab })} />
       <Filters />
+      {failed && <p class="warn note" role="alert">The server does not answer: the chosen time is not
+        what is shown below.</p>}
     </header>
     <main>
-      <div id="panel" role="tabpanel" aria-labelledby={`tab-${view.tab}`} tabIndex={-1}>
+      <div id="panel" role="tabpanel" aria-labelledby={`tab-${view.tab}`} tabIndex={-1}
+        aria-busy={waits}>
         <Shown key={view.tab} />
       </div>
+      <Menu />
     </main>
     <Help open={help} close={() => setHelp(false)} />
   </PageContext.Provider>;
@@ -132,7 +186,7 @@ function App({ profile, before }: { profile: Profile; before: Profile | null }) 
 
 const place = document.getElementById('page')!;
 Promise.all([loadProfile('data'), loadProfile('before')]).then(
-  ([profile, before]) => render(<App profile={profile!} before={before} />, place),
+  ([profile, before]) => render(<App first={profile!} before={before} />, place),
   (error) => {
     place.textContent = `This page cannot be shown: ${String(error)}`;
   });

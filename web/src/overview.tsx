@@ -1,45 +1,22 @@
 // Overview: where the time went, in words, and how far the numbers can be trusted.
 import { useMemo } from 'preact/hooks';
 import { PHASES, PROGRAM, STATES } from './data';
-import { FunctionName, opens, Scroll, Section, Times, usePage, type Page } from './parts';
-import { functionRows, sumUp } from './sums';
-import { bound, share, time } from './words';
+import { CallTable, HotLines, Regions } from './counted';
+import { hasCalls, isTold } from './counts';
+import { menuOf } from './menu';
+import { FunctionName, Heads, opens, Scroll, Section, Times, usePage, type Page } from './parts';
+import { functionRows, stateTimes, sumUp } from './sums';
+import { bound, count, plural, share, time } from './words';
 
 const TOP = 10;
-const BY_STATE: Record<string, (typeof STATES)[number]> = {
-  'cpu': 'running', 'gil-wait': 'gil_wait', 'runq': 'runnable', 'blocked': 'blocked',
-};
 
 const isFiltered = ({ view }: Page): boolean =>
-  view.process >= 0 || view.thread >= 0 || view.focus !== '' || view.hide !== '';
+  view.process >= 0 || view.thread >= 0 || view.focus !== '' || view.hide !== ''
+  || view.from >= 0 || view.region >= 0;
 
-// Wall time by state. Where all is chosen it is the report's; else the metrics are the states, and
-// what they leave of wall time was stopped or is not known.
-function stateTimes(page: Page): number[] {
-  const { profile, choice } = page;
-  const metrics = profile.written.metrics;
-  if (!isFiltered(page)) return metrics[0].states;
-  const times = STATES.map(() => 0);
-  const sum = (index: number) => {
-    const sums = sumUp(profile, { ...choice, metric: metrics[index], idle: true,
-      programOnly: false });
-    return sums.base;
-  };
-  let rest = sum(0);
-  metrics.forEach((metric, index) => {
-    const state = BY_STATE[metric.name];
-    if (!state || !metric.known) return;
-    const value = sum(index);
-    times[STATES.indexOf(state)] = value;
-    rest -= value;
-  });
-  times[STATES.indexOf('unknown')] = Math.max(0, rest);
-  return times;
-}
+export interface Part { name: string; value: number; kind: string }
 
-interface Part { name: string; value: number; kind: string }
-
-function Bar({ parts, label }: { parts: Part[]; label: string }) {
+export function Bar({ parts, label }: { parts: Part[]; label: string }) {
   const whole = parts.reduce((sum, part) => sum + part.value, 0);
   const shown = parts.filter((part) => part.value > 0);
   const words = shown.map((part) => `${part.name} ${share(part.value, whole)}`);
@@ -71,10 +48,9 @@ function Top() {
   return <Section id="top" title={`Top functions: ${whole} ${time(base)}`}>
     {why.map((text) => <p key={text} class="warn">{text}</p>)}
     {rows.length > 0 && <Scroll label="Top functions"><table class="rows">
-      <thead><tr><th scope="col" class="number">Self</th>
-        <th scope="col" class="number time">time</th><th scope="col" class="number">Total</th>
-        <th scope="col" class="number bound">At most</th><th scope="col">Function</th></tr></thead>
-      <tbody>{rows.map((row) => <tr key={row.func}>
+      <Heads of={['#Self', '~time', '#Total', '-At most', 'Function']} />
+      <tbody>{rows.map((row) => <tr key={profile.names.func[row.func]}
+        {...menuOf({ func: row.func })}>
         <Times part={row.self} whole={base} />
         <td class="number">{share(row.total, base)}</td>
         <td class="number bound">{bound(row.self, base)}</td>
@@ -86,18 +62,39 @@ function Top() {
   </Section>;
 }
 
+// Of the program, once it runs: start-up and imports are in the table of Explore.
+function TopCalls() {
+  const { profile, choice, sums } = usePage();
+  const program = isTold(profile, choice) ? 0 : sums.phases[PROGRAM]; // a table knows no phases
+  const own = useMemo(() => ({ ...choice, programOnly: program > 0 }), [choice, program]);
+  return <Section id="top" title={`Top functions: ${program > 0 ? `program ${time(program)}`
+    : `all ${time(sums.base)}`}`}><CallTable found={null} most={TOP} choice={own} /></Section>;
+}
+
 function Contents() {
   const { profile } = usePage();
-  const { written, functions, count } = profile;
+  const { written, functions, cells } = profile, { slices } = written;
   const environment = Object.entries(written.recording.environment);
   const chosen = Object.entries(written.chosen);
-  const cells = written.metrics[0].cells[0].length;
   return <details><summary>What is in this file</summary>
     <ul>
-      <li>Sums of {count - 1} stacks of {functions.length} functions, {cells} by{' '}
-        {written.threads_joined ? 'process' : 'thread'} and phase, for each metric; no samples.</li>
+      <li>Sums of {profile.count - 1} stacks of {functions.length} functions, {cells.count} by{' '}
+        {written.threads_joined ? 'process' : 'thread'}, phase and time (in {plural(slices.count,
+        'slice')} of {time(slices.width_ns)}), for each metric; no samples.</li>
       {written.threads_joined && <li>Threads are added up: there are too many stacks to keep each
         thread&rsquo;s.</li>}
+      {profile.calls && <li>Calls that were counted, {profile.calls.count} sums by thread and
+        stack.</li>}
+      {written.table && <li>Calls that another tool counted, by function and by caller.</li>}
+      {written.lines && <li>{plural(written.lines.length, 'line')} that were counted.</li>}
+      {written.opcodes && <li>{plural(written.opcodes.length, 'instruction')} that were
+        counted{written.source ? '' : ', by name alone'}.</li>}
+      {written.regions && <li>{plural(written.regions.length, 'name')} of regions,{' '}
+        {plural(written.bands?.length ?? 0, 'region')} with its time, what was done in those of{' '}
+        {plural(profile.inside.length, 'name')},{' '}
+        {plural(written.marks?.length ?? 0, 'mark')}{written.redacted && ' without its values'}.</li>}
+      {written.timeline && <li>{count(written.timeline.length / 4)} of{' '}
+        {plural(written.timeline_calls!, 'call')} of a timeline, the longest.</li>}
       <li>{written.source ? 'Lines of source of functions that ran.' : 'No source.'}</li>
       <li>{written.redacted
         ? 'Redacted: no environment, no command line; home folder and user name are taken out, '
@@ -117,8 +114,8 @@ function Contents() {
 
 export function Overview() {
   const page = usePage();
-  const { metric, sums, view } = page;
-  const states = useMemo(() => stateTimes(page), [page.choice]);
+  const { metric, sums, view, profile } = page;
+  const states = useMemo(() => stateTimes(profile, page.choice), [page.choice]);
   const phases = PHASES.map((name, i) => ({ name, value: sums.phases[i], kind: `phase${i}` }));
   return <>
     <Section id="verdict" title="Where the time went">
@@ -130,15 +127,19 @@ export function Overview() {
     <div class="columns">
       <Section id="phases" title="Phases"><Bar parts={phases} label="Phases" /></Section>
       <Section id="states" title="States of the threads, wall time">
-        <Bar label="States" parts={STATES.map((name, i) =>
+        {states.some(Boolean) ? <Bar label="States" parts={STATES.map((name, i) =>
           ({ name, value: states[i], kind: `state-${name}` }))} />
+          : <p class="faint">n/a: no samples were taken here.</p>}
       </Section>
     </div>
     {sums.idle > 0 && <p>{time(sums.idle)} of waiting for work {view.idle ? 'is counted in.'
       : 'is set apart (Idle counts it in).'}</p>}
-    {metric.known && <Top />}
+    {metric.known && (hasCalls(profile, page.choice) ? <TopCalls /> : <Top />)}
+    <HotLines />
+    <Regions />
     <Section id="quality" title="Data quality">
-      {metric.trust.map((text) => <p key={text}>{text}</p>)}
+      <dl class="facts">{metric.trust.map(([label, ...lines]) => <><dt>{label}</dt>
+        <dd>{lines.map((text) => <div>{text}</div>)}</dd></>)}</dl>
     </Section>
     <Contents />
   </>;

@@ -1,6 +1,6 @@
 // What the views are put together from.
 import { createContext, type ComponentChildren, type JSX } from 'preact';
-import { useContext } from 'preact/hooks';
+import { useContext, useState } from 'preact/hooks';
 import type { Metric, Profile } from './data';
 import { ROOT, type Choice, type Sums } from './sums';
 import type { View } from './view';
@@ -25,10 +25,10 @@ export function Name({ text }: { text: string }) {
   return <bdi class="name" title={text.slice(0, 500)}>{text}</bdi>;
 }
 
-export function FunctionName({ func }: { func: number }) {
+export function FunctionName({ func, of }: { func: number; of?: Profile }) {
   const { profile } = usePage();
   if (func === ROOT) return <span class="faint">(nobody: outermost)</span>;
-  const { name, where } = profile.functions[func];
+  const { name, where } = (of ?? profile).functions[func];
   return <span class="function"><Name text={name} /> <span class="faint where">
     <Name text={where} /></span></span>;
 }
@@ -48,6 +48,21 @@ export function Times({ part, whole }: { part: number; whole: number }) {
 export function Section({ title, id, children }: { title: ComponentChildren; id: string;
   children: ComponentChildren }) {
   return <section aria-labelledby={id}><h2 id={id}>{title}</h2>{children}</section>;
+}
+
+// The head of a table: '#' marks what is a number, '~' and '-' one that narrow screens leave out.
+export function Heads({ of }: { of: string[] }) {
+  return <thead><tr>{of.map((text) => {
+    const kind = { '#': 'number', '~': 'number time', '-': 'number bound' }[text[0]];
+    return <th scope="col" class={kind}>{kind ? text.slice(1) : text}</th>;
+  })}</tr></thead>;
+}
+
+// The first of many rows, and a button for more.
+export function useMore<Row>(rows: Row[], most: number): [Row[], JSX.Element | false] {
+  const [limit, setLimit] = useState(most);
+  return [rows.slice(0, limit), rows.length > limit && <button type="button"
+    onClick={() => setLimit(limit * 4)}>Show more of {rows.length}</button>];
 }
 
 // What may be wider than the page; with the focus in it, the arrow keys move it.

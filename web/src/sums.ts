@@ -1,6 +1,6 @@
 // From the cells of a metric and what is chosen to what the views show. Everything here is a pure
 // function; a stack that holds a function several times counts once in its total.
-import { eachCell, PROGRAM, type Metric, type Profile } from './data';
+import { cellsOf, PROGRAM, STATES, valuesOf, type Cells, type Metric, type Profile } from './data';
 
 export interface Choice {
   metric: Metric;
@@ -9,14 +9,34 @@ export interface Choice {
   focus: string; // patterns, '' for none
   hide: string;
   idle: boolean; // count waiting for work in
+  from: number; // slices of the time: from this one on,
+  to: number; // up to before that one
+  outside: boolean; // what lies outside of them instead
+  within: number; // stacks that hold this function alone; -1: all
   programOnly: boolean;
+  part?: Cells; // what they have in those slices, where it had to be asked for
 }
+
+export const allTime = (profile: Profile) =>
+  ({ from: 0, to: profile.written.slices.count, outside: false, part: undefined });
+
+// What a choice is a sum of.
+const cellsFor = (profile: Profile, choice: Choice): Cells => {
+  const cells = cellsOf(profile, choice.metric);
+  return cells === profile.cells && choice.part ? choice.part : cells;
+};
 
 export interface Sums {
   self: Float64Array; // of each node
   base: number; // what shares are of
   phases: number[];
   idle: number; // waiting for work, in what is chosen
+  flame?: Totals; // once it was asked for
+}
+
+export interface Totals { // of the flame graph's nodes
+  self: Float64Array;
+  total: Float64Array;
 }
 
 export interface Row {
@@ -25,44 +45,119 @@ export interface Row {
   total: number;
 }
 
+export const escaped = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
+
 // A pattern that is none is taken as plain text: it may be half typed.
 export function pattern(text: string): RegExp {
   try {
     return new RegExp(text);
   } catch {
-    return new RegExp(text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'));
+    return new RegExp(escaped(text));
   }
 }
 
-// Which nodes stand on a stack with a function that matches.
-function marked(profile: Profile, text: string): Uint8Array {
-  const wanted = pattern(text);
-  const hits = profile.functions.map((func) => wanted.test(func.text));
+// Which nodes stand on a stack with a function that is a hit.
+function marked(profile: Profile, hits: boolean[]): Uint8Array {
   const marks = new Uint8Array(profile.count);
   for (let n = 1; n < profile.count; n++)
     marks[n] = marks[profile.parent[n]] || hits[profile.func[n]] ? 1 : 0;
   return marks;
 }
 
-export function sumUp(profile: Profile, choice: Choice): Sums {
-  const focus = choice.focus ? marked(profile, choice.focus) : null;
-  const hide = choice.hide ? marked(profile, choice.hide) : null;
-  const threads = profile.written.threads;
-  const sums: Sums = {
-    self: new Float64Array(profile.count), base: 0, phases: [0, 0, 0], idle: 0,
+// Which nodes focus, hide and the function that is looked at leave: 1, or else 0; null: all.
+function chosenNodes(profile: Profile, choice: Choice): Uint8Array | null {
+  const matching = (text: string) => {
+    const wanted = pattern(text);
+    return marked(profile, profile.functions.map((func) => wanted.test(func.text)));
   };
-  eachCell(choice.metric, (thread, node, phase, time, idle) => {
-    if (choice.thread >= 0 && thread !== choice.thread) return;
-    if (choice.process >= 0 && threads[thread].process !== choice.process) return;
-    if ((focus && !focus[node]) || (hide && hide[node])) return;
-    const value = choice.idle ? time : time - idle;
-    sums.phases[phase] += value;
-    sums.idle += idle;
-    if (choice.programOnly && phase !== PROGRAM) return;
-    sums.self[node] += value;
-    sums.base += value;
+  const focus = choice.focus ? matching(choice.focus) : null;
+  const hide = choice.hide ? matching(choice.hide) : null;
+  const within = choice.within < 0 ? null
+    : marked(profile, profile.functions.map((_, func) => func === choice.within));
+  if (!focus && !hide && !within) return null;
+  const kept = new Uint8Array(profile.count);
+  for (let n = 0; n < kept.length; n++)
+    kept[n] = (focus && !focus[n]) || (hide && hide[n]) || (within && !within[n]) ? 0 : 1;
+  return kept;
+}
+
+// Whether focus and hide leave what stands on a node.
+export function keptBy(profile: Profile, choice: Choice): (node: number) => boolean {
+  const nodes = chosenNodes(profile, { ...choice, within: -1 });
+  return (node) => !nodes || nodes[node] === 1;
+}
+
+// The numbers of the cells that are chosen; null: all of them. Those of some slices of many are found
+// without looking at the others.
+function chosenCells(profile: Profile, choice: Choice, cells: Cells): Int32Array | null {
+  const { threads, slices } = profile.written, { from, to, outside } = choice;
+  const nodes = chosenNodes(profile, choice);
+  const tracks = threads.map(({ process }, thread) =>
+    (choice.thread < 0 || thread === choice.thread)
+    && (choice.process < 0 || process === choice.process));
+  const all = tracks.every(Boolean);
+  const anytime = cells.timeless || choice.part !== undefined
+    || (!outside && from <= 0 && to >= slices.count);
+  if (anytime && all && !nodes) return null;
+  const kept = new Int32Array(cells.count), { thread, node, order, starts } = cells;
+  let count = 0;
+  if (anytime) {
+    for (let i = 0; i < cells.count; i++)
+      if ((all || tracks[thread[i]]) && (!nodes || nodes[node[i]])) kept[count++] = i;
+    return kept.subarray(0, count);
+  }
+  for (let slice = outside ? 0 : from; slice < (outside ? slices.count : to); slice++) {
+    if (outside && slice >= from && slice < to) continue;
+    for (let at = starts[slice]; at < starts[slice + 1]; at++) {
+      const i = order[at];
+      if ((all || tracks[thread[i]]) && (!nodes || nodes[node[i]])) kept[count++] = i;
+    }
+  }
+  return kept.subarray(0, count);
+}
+
+// Calls `each` for every cell that is chosen, by its number.
+export function eachChosen(profile: Profile, choice: Choice, each: (cell: number) => void,
+  cells: Cells = cellsFor(profile, choice)): void {
+  const kept = chosenCells(profile, choice, cells), count = kept ? kept.length : cells.count;
+  for (let at = 0; at < count; at++) each(kept ? kept[at] : at);
+}
+
+// A loop of its own: a call for each of some hundred thousand cells would be most of it.
+export function sumUp(profile: Profile, choice: Choice): Sums {
+  const cells = cellsFor(profile, choice), { time, idle } = valuesOf(cells, choice.metric);
+  const self = new Float64Array(profile.count), phases = [0, 0, 0], { phase, node } = cells;
+  const kept = chosenCells(profile, choice, cells), count = kept ? kept.length : cells.count;
+  let base = 0, waited = 0;
+  for (let at = 0; at < count; at++) {
+    const i = kept ? kept[at] : at, value = choice.idle ? time[i] : time[i] - idle[i];
+    phases[phase[i]] += value;
+    waited += idle[i];
+    if (choice.programOnly && phase[i] !== PROGRAM) continue;
+    self[node[i]] += value;
+    base += value;
+  }
+  return { self, base, phases, idle: waited };
+}
+
+// Wall time by state, waiting for work counted in.
+export function stateTimes(profile: Profile, choice: Choice): number[] {
+  const cells = choice.part ?? profile.cells, times = STATES.map(() => 0), { states, kept } = cells;
+  eachChosen(profile, choice, (i) => {
+    for (const state of kept) times[state] += states[state][i];
+  }, cells);
+  return times;
+}
+
+// What each thread has of what is chosen, the longest first.
+export function threadTimes(profile: Profile, choice: Choice): { thread: number; time: number }[] {
+  const cells = cellsFor(profile, choice), values = valuesOf(cells, choice.metric);
+  const times = new Float64Array(profile.written.threads.length);
+  eachChosen(profile, choice, (i) => {
+    times[cells.thread[i]] += values.time[i] - (choice.idle ? 0 : values.idle[i]);
   });
-  return sums;
+  return [...times].map((time, thread) => ({ thread, time })).filter(({ time }) => time > 0)
+    .sort((a, b) => b.time - a.time || a.thread - b.thread);
 }
 
 // Sums by group: `groupOf` names the group of each node, or -1.
@@ -95,10 +190,16 @@ export function groupTotals(profile: Profile, self: Float64Array, groupOf: Int32
 }
 
 export function functionRows(profile: Profile, sums: Sums): Row[] {
-  const { self, total } = groupTotals(profile, sums.self, profile.func, profile.functions.length);
+  const { flame } = profile, { self, total } = flameTotals(profile, sums);
+  const selfs = new Float64Array(profile.functions.length), totals = selfs.slice();
+  for (let n = 1; n < flame.count; n++) {
+    const func = flame.func[n];
+    selfs[func] += self[n];
+    if (flame.outermost[n]) totals[func] += total[n];
+  }
   const rows: Row[] = [];
-  for (let func = 0; func < self.length; func++)
-    if (total[func] > 0) rows.push({ func, self: self[func], total: total[func] });
+  for (let func = 0; func < selfs.length; func++)
+    if (totals[func] > 0) rows.push({ func, self: selfs[func], total: totals[func] });
   return rows;
 }
 
@@ -152,11 +253,12 @@ export function neighbours(profile: Profile, sums: Sums, func: number):
 }
 
 // Totals of the flame graph's nodes, and what is of each itself.
-export function flameTotals(profile: Profile, sums: Sums):
-  { self: Float64Array; total: Float64Array } {
+export function flameTotals(profile: Profile, sums: Sums): Totals {
+  if (sums.flame) return sums.flame;
   const flame = profile.flame, self = new Float64Array(flame.count);
   for (let n = 0; n < profile.count; n++) self[flame.of[n]] += sums.self[n];
   const total = self.slice();
   for (let n = flame.count; n-- > 1;) total[flame.parent[n]] += total[n];
-  return { self, total };
+  sums.flame = { self, total };
+  return sums.flame;
 }

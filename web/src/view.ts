@@ -4,6 +4,9 @@
 export const TABS = ['overview', 'explore', 'function', 'compare'] as const;
 export type Tab = (typeof TABS)[number];
 
+export const SHAPES = ['icicle', 'flame', 'sunburst', 'call graph'] as const;
+export type Shape = (typeof SHAPES)[number];
+
 export interface View {
   tab: Tab;
   metric: string;
@@ -13,8 +16,14 @@ export interface View {
   hide: string;
   search: string;
   idle: boolean;
+  from: number; // slices of the time: from this one on, up to before that one; -1: all
+  to: number;
+  region: number; // what was done in regions of that name; -1: all
   func: number; // the one selected; -1: none
   zoom: number; // node of the flame graph, 0: all
+  shape: Shape;
+  depth: number; // of the flame graph below what is zoomed to, 0: all
+  cutoff: number; // share of it, in thousandths, below which frames are put together
   left: string; // sides that are compared; '': the usual ones
   right: string;
   scale: 'share' | 'time'; // what of them
@@ -22,7 +31,8 @@ export interface View {
 
 export const START: View = {
   tab: 'overview', metric: '', process: -1, thread: -1, focus: '', hide: '', search: '',
-  idle: false, func: -1, zoom: 0, left: '', right: '', scale: 'share',
+  idle: false, from: -1, to: -1, region: -1, func: -1, zoom: 0, shape: 'icicle', depth: 0, cutoff: 0,
+  left: '', right: '', scale: 'share',
 };
 
 const index = (text: string | null, below: number, otherwise: number): number => {
@@ -36,12 +46,18 @@ export interface Limits {
   threads: number;
   functions: number;
   boxes: number;
+  slices: number;
+  regions: number;
 }
 
 export function readView(hash: string, limits: Limits, start: View): View {
   const words = new URLSearchParams(hash.replace(/^#/, ''));
   const tab = words.get('tab') as Tab;
   const metric = words.get('metric') ?? '';
+  const shape = words.get('shape') as Shape;
+  const from = index(words.get('from'), limits.slices, -1);
+  const to = index(words.get('to'), limits.slices + 1, -1);
+  const part = from >= 0 && to > from;
   return {
     tab: TABS.includes(tab) ? tab : start.tab,
     metric: limits.metrics.includes(metric) ? metric : start.metric,
@@ -51,8 +67,14 @@ export function readView(hash: string, limits: Limits, start: View): View {
     hide: words.get('hide') ?? '',
     search: words.get('search') ?? '',
     idle: words.get('idle') === '1',
+    from: part ? from : -1,
+    to: part ? to : -1,
+    region: index(words.get('region'), limits.regions, -1),
     func: index(words.get('function'), limits.functions, -1),
     zoom: index(words.get('zoom'), limits.boxes, 0),
+    shape: SHAPES.includes(shape) ? shape : start.shape,
+    depth: index(words.get('depth'), 1000, 0),
+    cutoff: index(words.get('cutoff'), 1000, 0),
     left: words.get('left') ?? '',
     right: words.get('right') ?? '',
     scale: words.get('scale') === 'time' ? 'time' : 'share',
@@ -69,8 +91,14 @@ export function writeView(view: View, start: View): string {
   if (view.hide) words.set('hide', view.hide);
   if (view.search) words.set('search', view.search);
   if (view.idle) words.set('idle', '1');
+  if (view.from >= 0) words.set('from', String(view.from));
+  if (view.from >= 0) words.set('to', String(view.to));
+  if (view.region >= 0) words.set('region', String(view.region));
   if (view.func >= 0) words.set('function', String(view.func));
   if (view.zoom > 0) words.set('zoom', String(view.zoom));
+  if (view.shape !== start.shape) words.set('shape', view.shape);
+  if (view.depth > 0) words.set('depth', String(view.depth));
+  if (view.cutoff > 0) words.set('cutoff', String(view.cutoff));
   if (view.left) words.set('left', view.left);
   if (view.right) words.set('right', view.right);
   if (view.scale !== 'share') words.set('scale', view.scale);

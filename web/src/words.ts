@@ -13,6 +13,13 @@ export function time(ns: number): string {
   return '';
 }
 
+// A moment of the recording, or a length, on the command line: exact.
+export function exactly(ns: number): string {
+  for (const [unit, scale] of [['s', 1e9], ['ms', 1e6], ['us', 1e3]] as [string, number][])
+    if (ns % scale === 0) return `${ns / scale}${unit}`;
+  return `${ns}ns`;
+}
+
 export function share(part: number, whole: number): string {
   const percent = whole ? 100 * part / whole : 0;
   if (part > 0 && percent < 0.05) return '<0.1 %';

@@ -48,10 +48,11 @@ static PyObject *around(PyThreadState *thread, CAIRN_FRAME *frame, int throws)
     /* What a trace function runs, and the timer, is not the program's. */
     if (!evaluates || thread->tracing || cairn_exact_is_busy(&profiler->exact) ||
         cairn_eval_only_makes(frame) ||
-        !cairn_gate_passes(profiler, frame->f_code, frame->f_globals) || is_too_deep())
+        cairn_gate_of(profiler, frame->f_code, frame->f_globals) == CAIRN_GATE_NOTHING ||
+        is_too_deep())
         return cairn_eval_pass(&slot, thread, frame, throws);
-    cairn_exact_enter(&profiler->exact, frame->f_code, (uintptr_t)frame,
-                      cairn_gate_caller(profiler, CALLER(thread, frame)), callee);
+    cairn_exact_enter(&profiler->exact, frame->f_code, (uintptr_t)frame, CALLER(thread, frame),
+                      callee);
     nested++;
     result = cairn_eval_pass(&slot, thread, frame, throws);
     nested--;

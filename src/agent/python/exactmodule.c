@@ -445,7 +445,7 @@ static PyObject *profiler_new(PyTypeObject *type, PyObject *args, PyObject *name
     (void)args, (void)named;
     if (profiler != NULL) {
         const struct cairn_exact_host host = {
-            .context = profiler, .learn = learn, .forget = forget};
+            .context = profiler, .learn = learn, .forget = forget, .outer = cairn_events_outer};
 
         cairn_exact_init(&profiler->exact, &host, MOST_BYTES, MOST_NODES, MOST_DEPTH);
     }
@@ -491,12 +491,18 @@ static PyMethodDef profiler_methods[] = {
     {"getstats", profiler_getstats, METH_NOARGS,
      "getstats() -> list of profiler_entry objects\n\nWhat was counted of calls that are over."},
     {"record", cairn_profiler_record, METH_VARARGS,
-     "record(folder, words, on=True, times_bytes=0, ring=False, costs=())\n\nStart counting into a "
+     "record(folder, words, on=True, times_bytes=0, ring=False, costs=(), limit=0, "
+     "passed=0)\n\nStart counting into a "
      "file in "
      "`folder`, for good; if not `on`, when enabled. Of code that the words mean; without words, "
      "of "
      "all. Keeps when calls were in up to `times_bytes`, of a ring the latest; and with it what "
-     "counting costs, as ns: a call, so much of it inside; the same of C, and of a resume."},
+     "counting costs, as ns: a call, so much of it inside; the same of C, and of a resume. Of a "
+     "`limit`, a share, more is not to be spent on it than that of what the program needs; "
+     "`passed`: "
+     "what an event costs that is not counted, ns."},
+    {"only", cairn_profiler_only, METH_O,
+     "only(words)\n\nCount calls of code that the words mean, from before enable() on."},
     {"measure", cairn_profiler_measure, METH_VARARGS | METH_STATIC,
      "measure(function, argument) -> int\n\nHow long function(argument) takes, ns."},
     {"end", cairn_profiler_end, METH_NOARGS, "end()\n\nEnd what record() began."},
@@ -557,6 +563,7 @@ static int add(PyObject *module, const char *name, PyObject *what)
 
 static int module_exec(PyObject *module)
 {
+    cairn_gate_loaded();
     if (add(module, "Profiler", PyType_FromSpec(&profiler_spec)) < 0 ||
         add(module, "Lines", cairn_lines_type()) < 0 ||
         add(module, "profiler_entry", (PyObject *)PyStructSequence_NewType(&entry_desc)) < 0 ||

@@ -19,6 +19,8 @@ struct cairn_line_source { /* of an interpreter */
     bool wants_lines;             /* the recording, of what is chosen; */
     PyObject *listing;            /* and instructions: what lists those of a code; else NULL */
     PyObject *listed;             /* a list of the code objects that it listed */
+    PyObject *plan;               /* what finds the places of lines without times; NULL: timed */
+    PyObject *planned;            /* a list likewise */
     struct cairn_spool spool;
 };
 

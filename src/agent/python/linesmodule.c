@@ -1,25 +1,15 @@
 /* linesmodule.c: the class Lines of cairn._exact, that cairn.line_profiler builds on: counters of
  * the lines of some code objects, that are switched on and off together.
  */
+#include "linesclass.h"
 #include "profiler.h"
-
-#include "lineevents.h"
-#include "lines_parts.h"
 #include "ticks.h"
 
 #define MOST_BYTES ((size_t)512 << 20)
-#define MOST_LINES 1000000   /* of a function */
 #define SOURCE "cairn.lines" /* in the interpreter's dictionary: its struct cairn_line_source */
 
-struct lines {
-    PyObject_HEAD struct cairn_line_source *source;
-    PyObject *codes; /* a list; counters[i] counts codes[i] */
-    struct cairn_lines_counter **counters;
-    bool on;
-};
-
 /* Of this interpreter. It stays for good: callbacks hold it, and threads that end. */
-static struct cairn_line_source *find_source(void)
+struct cairn_line_source *cairn_line_source_find(void)
 {
     PyObject *members = PyInterpreterState_GetDict(PyThreadState_Get()->interp), *capsule;
     struct cairn_line_source *source;
@@ -81,7 +71,7 @@ static int find_lines(PyObject *code, long *ret_first, long *ret_last)
 }
 
 /* Room for one more counter. */
-static int reserve(struct lines *lines, Py_ssize_t count)
+static int reserve(struct cairn_lines_object *lines, Py_ssize_t count)
 {
     size_t size_bytes = ((size_t)count + 1) * sizeof(struct cairn_lines_counter *);
     struct cairn_lines_counter **counters = PyMem_Realloc(lines->counters, size_bytes);
@@ -94,7 +84,19 @@ static int reserve(struct lines *lines, Py_ssize_t count)
     return 0;
 }
 
-static int count_code(struct lines *lines, PyObject *code, long first, long last)
+int cairn_code_lines(PyObject *code, long *ret_first, long *ret_last)
+{
+    if (find_lines(code, ret_first, ret_last) < 0)
+        return -1;
+    if (*ret_first > *ret_last) /* it has none */
+        *ret_first = *ret_last = 1;
+    if (*ret_last - *ret_first < CAIRN_LINES_MOST)
+        return 0;
+    PyErr_SetString(PyExc_ValueError, "a function of more than a million lines");
+    return -1;
+}
+
+static int count_code(struct cairn_lines_object *lines, PyObject *code, long first, long last)
 {
     struct cairn_lines_hub *hub = &lines->source->hub;
     bool is_new =
@@ -120,24 +122,16 @@ static int count_code(struct lines *lines, PyObject *code, long first, long last
     return 0;
 }
 
-static int add_code(struct lines *lines, PyObject *code)
+int cairn_lines_object_add(struct cairn_lines_object *lines, PyObject *code)
 {
     long first, last;
 
-    if (find_lines(code, &first, &last) < 0)
-        return -1;
-    if (first > last) /* it has none */
-        first = last = 1;
-    if (last - first >= MOST_LINES) {
-        PyErr_SetString(PyExc_ValueError, "a function of more than a million lines");
-        return -1;
-    }
-    return count_code(lines, code, first, last);
+    return cairn_code_lines(code, &first, &last) < 0 ? -1 : count_code(lines, code, first, last);
 }
 
 static PyObject *lines_add(PyObject *self, PyObject *code)
 {
-    struct lines *lines = (struct lines *)self;
+    struct cairn_lines_object *lines = (struct cairn_lines_object *)self;
 
     if (!PyCode_Check(code)) {
         PyErr_SetString(PyExc_TypeError, "add() takes a code object");
@@ -146,14 +140,14 @@ static PyObject *lines_add(PyObject *self, PyObject *code)
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(lines->codes); i++)
         if (PyList_GET_ITEM(lines->codes, i) == code)
             Py_RETURN_FALSE;
-    if (add_code(lines, code) < 0)
+    if (cairn_lines_object_add(lines, code) < 0)
         return NULL;
     Py_RETURN_TRUE;
 }
 
 static PyObject *lines_enable(PyObject *self, PyObject *unused)
 {
-    struct lines *lines = (struct lines *)self;
+    struct cairn_lines_object *lines = (struct cairn_lines_object *)self;
 
     (void)unused;
     lines->on = true;
@@ -164,9 +158,9 @@ static PyObject *lines_enable(PyObject *self, PyObject *unused)
     Py_RETURN_NONE;
 }
 
-static PyObject *lines_disable(PyObject *self, PyObject *unused)
+PyObject *cairn_lines_object_disable(PyObject *self, PyObject *unused)
 {
-    struct lines *lines = (struct lines *)self;
+    struct cairn_lines_object *lines = (struct cairn_lines_object *)self;
 
     (void)unused;
     lines->on = false;
@@ -179,7 +173,7 @@ static PyObject *lines_disable(PyObject *self, PyObject *unused)
 
 static PyObject *lines_clear(PyObject *self, PyObject *unused)
 {
-    struct lines *lines = (struct lines *)self;
+    struct cairn_lines_object *lines = (struct cairn_lines_object *)self;
 
     (void)unused;
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(lines->codes); i++)
@@ -210,7 +204,7 @@ static PyObject *sums_of(const struct cairn_lines_counter *counter)
 
 static PyObject *lines_get(PyObject *self, PyObject *unused)
 {
-    struct lines *lines = (struct lines *)self;
+    struct cairn_lines_object *lines = (struct cairn_lines_object *)self;
     PyObject *list = PyList_New(0);
 
     (void)unused;
@@ -236,268 +230,14 @@ static PyObject *lines_unit(PyObject *self, PyObject *unused)
 static PyObject *lines_lost(PyObject *self, PyObject *unused)
 {
     (void)unused;
-    return PyLong_FromUnsignedLongLong(((struct lines *)self)->source->hub.lost);
-}
-
-/* --- into a recording --- */
-
-static int begin_recording(struct lines *lines, PyObject *folder, PyObject *words, bool wants_lines,
-                           PyObject *listing, bool on)
-{
-    struct cairn_line_source *source = lines->source;
-    PyObject *path;
-    int code;
-
-    if (source->recording != NULL || PyList_GET_SIZE(lines->codes) > 0) {
-        PyErr_SetString(PyExc_RuntimeError, "it counts already");
-        return -1;
-    }
-    if (!PyUnicode_FSConverter(folder, &path))
-        return -1;
-    code = cairn_spool_open(&source->spool, &cairn_spool_lines, PyBytes_AS_STRING(path));
-    Py_DECREF(path);
-    if (code < 0) {
-        PyErr_SetString(PyExc_OSError, "no file can be made there");
-        return -1;
-    }
-    cairn_lines_spool(&source->hub, &source->spool);
-    source->wants_lines = wants_lines;
-    if (listing != Py_None) {
-        source->listed = PyList_New(0);
-        source->listing = source->listed == NULL ? NULL : listing;
-        Py_XINCREF(source->listing); /* for good, as all of this */
-    }
-    if (cairn_chooser_init(&source->chooser, words) < 0 || cairn_line_events_all(source) < 0) {
-        cairn_chooser_release(&source->chooser);
-        return -1;
-    }
-    source->recording = (PyObject *)lines;
-    lines->on = on;
-    source->hub.counts_units = on;
-    return 0;
-}
-
-static PyObject *lines_record(PyObject *self, PyObject *args)
-{
-    PyObject *folder, *words, *listing = Py_None;
-    int wants_lines = 1, on = 1;
-
-    if (!PyArg_ParseTuple(args, "OO|pOp:record", &folder, &words, &wants_lines, &listing, &on) ||
-        begin_recording((struct lines *)self, folder, words, wants_lines, listing, on) < 0)
-        return NULL;
-    Py_INCREF(self); /* for good, as the file is */
-    Py_RETURN_NONE;
-}
-
-static void keep(struct lines *lines, PyObject *code)
-{
-    Py_ssize_t last = PyList_GET_SIZE(lines->codes) - 1;
-    struct cairn_exact_words words = {.first_line = 0};
-    PyObject *held[3] = {NULL, NULL, NULL};
-
-    cairn_describe(code, held, &words);
-    if (cairn_lines_keep(&lines->source->hub, lines->counters[last], &words) < 0)
-        cairn_lines_off(&lines->source->hub, lines->counters[last]);
-    for (size_t i = 0; i < 3; i++)
-        Py_XDECREF(held[i]);
-}
-
-/* Whether a counter of this code's is kept. */
-static bool is_kept(const struct cairn_lines_code *code)
-{
-    const struct cairn_lines_counter *counter = code == NULL ? NULL : code->counters;
-
-    while (counter != NULL && counter->block == NULL)
-        counter = counter->next;
-    return counter != NULL;
-}
-
-static int keep_lines(struct lines *lines, PyObject *code)
-{
-    if (add_code(lines, code) < 0)
-        return -1;
-    keep(lines, code);
-    return 0;
-}
-
-static uint32_t units_in(PyObject *code)
-{
-#if PY_VERSION_HEX >= 0x030b0000
-    return (uint32_t)Py_SIZE(code);
-#else
-    return (uint32_t)((size_t)PyBytes_GET_SIZE(((PyCodeObject *)code)->co_code) /
-                      sizeof(_Py_CODEUNIT));
-#endif
-}
-
-/* (listing, leads) of the code: bytes and bytes, one for each unit. What is called for it is not
- * the program's: no profiler or debugger hears of it. */
-static PyObject *list_quietly(PyObject *listing, PyObject *code, PyObject *is_over)
-{
-    PyThreadState *thread = PyThreadState_Get();
-    PyObject *listed;
-
-#if PY_VERSION_HEX >= 0x030b0000
-    PyThreadState_EnterTracing(thread);
-    listed = PyObject_CallFunctionObjArgs(listing, code, is_over, NULL);
-    PyThreadState_LeaveTracing(thread);
-#else
-    thread->tracing++;
-    listed = PyObject_CallFunctionObjArgs(listing, code, is_over, NULL);
-    thread->tracing--;
-#endif
-    if (listed == NULL ||
-        (PyTuple_Check(listed) && PyTuple_GET_SIZE(listed) == 2 &&
-         PyBytes_Check(PyTuple_GET_ITEM(listed, 0)) && PyBytes_Check(PyTuple_GET_ITEM(listed, 1)) &&
-         PyBytes_GET_SIZE(PyTuple_GET_ITEM(listed, 1)) == units_in(code)))
-        return listed;
-    Py_DECREF(listed);
-    PyErr_SetString(PyExc_TypeError, "that is no listing");
-    return NULL;
-}
-
-static struct cairn_span span_of(PyObject *bytes)
-{
-    return (struct cairn_span){(const uint8_t *)PyBytes_AS_STRING(bytes),
-                               (size_t)PyBytes_GET_SIZE(bytes)};
-}
-
-static int keep_units(struct cairn_line_source *source, PyObject *code)
-{
-    PyObject *held[3] = {NULL, NULL, NULL};
-    PyObject *listed = list_quietly(source->listing, code, Py_False);
-    struct cairn_exact_words words = {.first_line = 0};
-    const struct cairn_lines_code *found;
-    int result;
-
-    found = cairn_lines_find(&source->hub, code);
-    if (listed == NULL ||
-        (found != NULL && found->units != NULL)) { /* by another thread meanwhile */
-        Py_XDECREF(listed);
-        return listed == NULL ? -1 : 0;
-    }
-    cairn_describe(code, held, &words);
-    result = cairn_lines_count_units(&source->hub, code, units_in(code),
-                                     span_of(PyTuple_GET_ITEM(listed, 1)).data, &words,
-                                     span_of(PyTuple_GET_ITEM(listed, 0)));
-    if (result == 0)
-        Py_INCREF(PyTuple_GET_ITEM(listed, 1)); /* borrowed for good */
-    for (size_t i = 0; i < 3; i++)
-        Py_XDECREF(held[i]);
-    Py_DECREF(listed);
-    if (result < 0)
-        return 0; /* said to be lost */
-    /* The code object stays as well: its address is the key. */
-    return PyList_Append(source->listed, code) < 0 ? -1 : cairn_line_events_begin(source, code);
-}
-
-/* The program is over: the forms in which its instructions were run are known. */
-static void list_again(struct cairn_line_source *source)
-{
-    for (Py_ssize_t i = 0; source->listed != NULL && i < PyList_GET_SIZE(source->listed); i++) {
-        PyObject *code = PyList_GET_ITEM(source->listed, i), *held[3] = {NULL, NULL, NULL};
-        PyObject *listed = list_quietly(source->listing, code, Py_True);
-        struct cairn_exact_words words = {.first_line = 0};
-
-        if (listed == NULL) {
-            PyErr_Clear();
-            continue;
-        }
-        cairn_describe(code, held, &words);
-        cairn_lines_list_again(&source->hub, code, &words, span_of(PyTuple_GET_ITEM(listed, 0)));
-        for (size_t k = 0; k < 3; k++)
-            Py_XDECREF(held[k]);
-        Py_DECREF(listed);
-    }
-}
-
-/* Counts the code into the file, as far as that is wanted and not done yet. 0; -1 with an exception
- * set. */
-static int record_code(void *context, PyObject *code)
-{
-    struct lines *lines = context;
-    struct cairn_line_source *source = lines->source;
-    struct cairn_lines_code *found = cairn_lines_find(&source->hub, code);
-    int result = 0;
-
-    if (source->wants_lines && !is_kept(found))
-        result = keep_lines(lines, code);
-    if (result == 0 && source->listing != NULL && (found == NULL || found->units == NULL))
-        result = keep_units(source, code);
-    if (result < 0)
-        cairn_lines_lose(&source->hub);
-    return result;
-}
-
-struct cairn_lines_code *cairn_line_source_judge(struct cairn_line_source *source, PyObject *code,
-                                                 PyObject *globals)
-{
-    PyObject *type, *value, *trace;
-    struct cairn_lines_code *judged;
-
-    if (cairn_chooser_wants(&source->chooser, (PyCodeObject *)code, globals)) {
-        PyErr_Fetch(&type, &value, &trace);
-        if (record_code(source->recording, code) < 0 &&
-            PyErr_ExceptionMatches(PyExc_KeyboardInterrupt))
-            PyErr_SetInterrupt(); /* it was the program's: it gets another */
-        PyErr_Clear();
-        PyErr_Restore(type, value, trace);
-    }
-    judged = cairn_lines_find(&source->hub, code);
-    if (!cairn_lines_asked(judged))
-        return NULL;
-    judged->judged = true;
-    return judged;
-}
-
-static void returned(void *context, uintptr_t caller, int64_t ticks, bool native)
-{
-    struct cairn_profiler *profiler = context;
-
-    if (caller & 1) /* C called it */
-        return;
-    cairn_lines_called(&profiler->lines->hub, caller, ticks, native);
-}
-
-void cairn_profiler_tell_lines(struct cairn_profiler *profiler)
-{
-    struct cairn_line_source *source = find_source();
-
-    PyErr_Clear();
-    if (source == NULL || source->recording == NULL)
-        return;
-    profiler->lines = source;
-    profiler->exact.host.returned = returned;
-    cairn_lines_know_calls(&source->hub, true);
-}
-
-static PyObject *lines_choose(PyObject *self, PyObject *thing)
-{
-    if (((struct lines *)self)->source->chooser.words != NULL &&
-        cairn_chooser_codes(thing, record_code, self) < 0)
-        return NULL;
-    Py_INCREF(thing);
-    return thing;
-}
-
-static PyObject *lines_end(PyObject *self, PyObject *unused)
-{
-    struct cairn_line_source *source = ((struct lines *)self)->source;
-
-    if (source->recording != self || source->chooser.words == NULL)
-        Py_RETURN_NONE;
-    cairn_line_events_chosen(source);
-    cairn_chooser_release(&source->chooser);
-    Py_XDECREF(lines_disable(self, unused));
-    list_again(source);
-    cairn_lines_end(&source->hub);
-    Py_RETURN_NONE;
+    return PyLong_FromUnsignedLongLong(((struct cairn_lines_object *)self)->source->hub.lost);
 }
 
 static PyObject *lines_new(PyTypeObject *type, PyObject *args, PyObject *named)
 {
-    struct cairn_line_source *source = find_source();
-    struct lines *lines = source == NULL ? NULL : (struct lines *)type->tp_alloc(type, 0);
+    struct cairn_line_source *source = cairn_line_source_find();
+    struct cairn_lines_object *lines =
+        source == NULL ? NULL : (struct cairn_lines_object *)type->tp_alloc(type, 0);
 
     (void)args, (void)named;
     if (lines == NULL)
@@ -511,13 +251,13 @@ static PyObject *lines_new(PyTypeObject *type, PyObject *args, PyObject *named)
 
 static int lines_traverse(PyObject *self, visitproc visit, void *arg)
 {
-    Py_VISIT(((struct lines *)self)->codes);
+    Py_VISIT(((struct cairn_lines_object *)self)->codes);
     CAIRN_VISIT_TYPE(self);
     return 0;
 }
 
 /* The code objects stay as long as their counters: their addresses are the keys. */
-static void drop(struct lines *lines)
+static void drop(struct cairn_lines_object *lines)
 {
     Py_ssize_t count = lines->codes == NULL ? 0 : PyList_GET_SIZE(lines->codes);
     PyObject *type, *value, *trace;
@@ -538,7 +278,7 @@ static void lines_dealloc(PyObject *self)
     PyTypeObject *type = Py_TYPE(self);
 
     PyObject_GC_UnTrack(self);
-    drop((struct lines *)self);
+    drop((struct cairn_lines_object *)self);
     type->tp_free(self);
     Py_DECREF(type);
 }
@@ -546,18 +286,19 @@ static void lines_dealloc(PyObject *self)
 static PyMethodDef lines_methods[] = {
     {"add", lines_add, METH_O, "add(code) -> bool\n\nCount the lines of a code object, too."},
     {"enable", lines_enable, METH_NOARGS, "enable()\n\nStart counting, in all threads."},
-    {"disable", lines_disable, METH_NOARGS, "disable()\n\nStop counting."},
+    {"disable", cairn_lines_object_disable, METH_NOARGS, "disable()\n\nStop counting."},
     {"clear", lines_clear, METH_NOARGS, "clear()\n\nForget all that was counted."},
     {"get", lines_get, METH_NOARGS,
      "get() -> [(code, [(line, hits, time, slept)])]\n\nTimes in units of unit() seconds."},
     {"unit", lines_unit, METH_NOARGS, "unit() -> float\n\nSeconds in a unit of time."},
-    {"record", lines_record, METH_VARARGS,
-     "record(folder, words, lines=True, listing=None, on=True)\n\nCount what the words mean into a "
-     "file in "
-     "`folder`, for good: lines, and with listing(code, is_over) -> (bytes, bytes) instructions."},
-    {"choose", lines_choose, METH_O,
+    {"record", cairn_lines_object_record, METH_VARARGS,
+     "record(folder, words, lines=True, listing=None, on=True, plan=None, limit=0., cost=0.)\n\n"
+     "Count what the words mean into a file in `folder`, for good: lines, with plan(code) -> bytes "
+     "without their times, and with listing(code, kept) -> (bytes, bytes, bytes) instructions; for "
+     "no more than a share of what the program needs, where an event costs so many ns."},
+    {"choose", cairn_lines_object_choose, METH_O,
      "choose(function) -> function\n\nCount it as well: a decorator."},
-    {"end", lines_end, METH_NOARGS, "end()\n\nEnd what record() began."},
+    {"end", cairn_lines_object_end, METH_NOARGS, "end()\n\nEnd what record() began."},
     {"lost", lines_lost, METH_NOARGS, "lost() -> int\n\nLines that could not be counted."},
     {NULL, NULL, 0, NULL},
 };
@@ -573,7 +314,7 @@ static PyType_Slot lines_slots[] = {
 
 static PyType_Spec lines_spec = {
     .name = CAIRN_MODULE_NAME ".Lines",
-    .basicsize = sizeof(struct lines),
+    .basicsize = sizeof(struct cairn_lines_object),
     .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
     .slots = lines_slots,
 };

@@ -10,6 +10,8 @@
 
 #if !CAIRN_MONITORS
 #include "evalslot.h"
+#include "linecounts.h"
+#include "operands.h"
 
 #if PY_VERSION_HEX >= 0x030b0000
 #include <opcode.h>
@@ -98,6 +100,19 @@ static bool resumes(PyFrameObject *frame)
 /* What a frame's f_trace_opcodes is when we want its instructions; the program sets 1. */
 #define OURS 2
 
+static void execute(struct cairn_lines_hub *hub, struct cairn_lines_code *code,
+                    PyFrameObject *frame)
+{
+    uint32_t unit = unit_of(frame);
+    struct cairn_spots *spots = NULL;
+
+    cairn_lines_unit(hub, code, unit);
+    if (unit < code->units->count && (code->units->what[unit] & CAIRN_UNIT_SPOT) != 0)
+        spots = cairn_lines_spots_now(hub, code);
+    if (spots != NULL)
+        cairn_operands_look(hub, spots, cairn_spots_find(spots, unit), frame);
+}
+
 static int on_trace(PyObject *self, PyFrameObject *frame, int what, PyObject *arg)
 {
     struct cairn_lines_hub *hub = active == NULL ? NULL : &active->hub;
@@ -107,10 +122,16 @@ static int on_trace(PyObject *self, PyFrameObject *frame, int what, PyObject *ar
 
     if (code == NULL)
         return result;
+    if (cairn_lines_is_over(code)) { /* the frame goes on without us */
+        set_tracing(PyThreadState_Get(), others);
+        return result;
+    }
     if (code->units != NULL && (what == PyTrace_OPCODE || (what == PyTrace_CALL && resumes(frame))))
-        cairn_lines_unit(hub, code, unit_of(frame));
+        execute(hub, code, frame);
     if (code->units != NULL && frame->f_trace_opcodes == 0)
         frame->f_trace_opcodes = OURS;
+    if (code->counts != NULL && what == PyTrace_LINE)
+        cairn_lines_hit(hub, code, (uint32_t)PyFrame_GetLineNumber(frame));
     if (code->counters != NULL && what == PyTrace_LINE)
         cairn_lines_line(hub, code, address_of(frame), (uint32_t)PyFrame_GetLineNumber(frame));
     else if (what == PyTrace_RETURN && nested >= MOST_NESTED)
@@ -167,6 +188,8 @@ static PyObject *traced(PyThreadState *thread, CAIRN_FRAME *frame, int throws,
         cairn_lines_leave(hub, (uintptr_t)frame);
     if (begins && thread->c_tracefunc == on_trace)
         set_tracing(thread, others);
+    else if (!begins && cairn_lines_is_over(code) && thread->c_tracefunc == others)
+        set_tracing(thread, on_trace); /* which it had until it was let go */
     return result;
 }
 
@@ -216,8 +239,9 @@ static struct cairn_lines_code *code_that_begins(PyThreadState *thread, CAIRN_FR
 static inline bool is_wanted(const struct cairn_lines_code *code)
 {
     /* Of a recording also while it is switched off: frames that run then are there afterwards. */
-    return code != NULL && (code->active > 0 || code->units != NULL ||
-                            (code->counters != NULL && active->hub.spool != NULL));
+    return code != NULL && !cairn_lines_is_over(code) &&
+           (code->active > 0 || code->units != NULL || code->counts != NULL ||
+            (code->counters != NULL && active->hub.spool != NULL));
 }
 
 static PyObject *around(PyThreadState *thread, CAIRN_FRAME *frame, int throws)

@@ -14,13 +14,39 @@ static inline struct cairn_exact *exact_of(PyObject *self)
     return &profiler_of(self)->exact;
 }
 
+const void *cairn_events_outer(uintptr_t frame, uintptr_t *ret_caller)
+{
+    const struct _PyInterpreterFrame *at = (const struct _PyInterpreterFrame *)frame;
+
+    *ret_caller = (uintptr_t)cairn_frame_caller(at);
+#if PY_VERSION_HEX >= 0x030e0000
+    return (const void *)(at->f_executable.bits & ~(uintptr_t)3); /* how it is held */
+#elif PY_VERSION_HEX >= 0x030d0000
+    return at->f_executable;
+#else
+    return at->f_code;
+#endif
+}
+
 static PyObject *no_more; /* what a callback returns so that it is not called again: of one place */
 
-/* Whether the event is of code that is counted. */
-static inline bool passes(PyObject *self, PyObject *const *args)
+static inline enum cairn_gate gate_of(PyObject *self, PyObject *const *args)
 {
-    return profiler_of(self)->gate.words == NULL ||
-           cairn_gate_passes(profiler_of(self), args[0], PyEval_GetGlobals());
+    return cairn_gate_of(profiler_of(self), args[0], NULL);
+}
+
+/* Not of code that is counted. */
+static __attribute__((noinline)) PyObject *pass(PyObject *self)
+{
+    cairn_meter_pass(exact_of(self));
+    return Py_NewRef(no_more);
+}
+
+/* Nor is the end of what was let go while it ran. */
+static __attribute__((noinline)) PyObject *pass_end(PyObject *self, uintptr_t frame)
+{
+    cairn_exact_leave_top(exact_of(self), frame);
+    return Py_NewRef(no_more);
 }
 
 static PyObject *on_enter(PyObject *self, PyObject *const *args, size_t nargs, PyObject *names)
@@ -29,18 +55,17 @@ static PyObject *on_enter(PyObject *self, PyObject *const *args, size_t nargs, P
     uintptr_t caller = (uintptr_t)cairn_frame_caller(frame);
 
     (void)nargs, (void)names;
-    if (!passes(self, args))
-        return Py_NewRef(no_more);
-    cairn_exact_enter(exact_of(self), args[0], (uintptr_t)frame,
-                      cairn_gate_caller(profiler_of(self), caller), (void *)args);
+    if (gate_of(self, args) == CAIRN_GATE_NOTHING)
+        return pass(self);
+    cairn_exact_enter(exact_of(self), args[0], (uintptr_t)frame, caller, (void *)args);
     Py_RETURN_NONE;
 }
 
 static PyObject *on_leave(PyObject *self, PyObject *const *args, size_t nargs, PyObject *names)
 {
     (void)nargs, (void)names;
-    if (!passes(self, args))
-        return Py_NewRef(no_more);
+    if (gate_of(self, args) == CAIRN_GATE_NOTHING)
+        return pass_end(self, (uintptr_t)cairn_frame_now());
     cairn_exact_leave(exact_of(self), (uintptr_t)cairn_frame_now());
     Py_RETURN_NONE;
 }
@@ -49,8 +74,12 @@ static PyObject *on_leave(PyObject *self, PyObject *const *args, size_t nargs, P
 static PyObject *on_unwind(PyObject *self, PyObject *const *args, size_t nargs, PyObject *names)
 {
     (void)nargs, (void)names;
-    if (passes(self, args))
+    if (gate_of(self, args) == CAIRN_GATE_NOTHING) {
+        Py_DECREF(pass_end(self, (uintptr_t)cairn_frame_now()));
+        cairn_meter_pass(exact_of(self));
+    } else {
         cairn_exact_leave(exact_of(self), (uintptr_t)cairn_frame_now());
+    }
     Py_RETURN_NONE;
 }
 
@@ -62,16 +91,15 @@ static PyObject *on_resume(PyObject *self, PyObject *const *args, size_t nargs, 
 
     if (!profiler_of(self)->apart)
         return on_enter(self, args, nargs, names);
-    if (!passes(self, args))
-        return Py_NewRef(no_more);
-    cairn_exact_resume(exact_of(self), args[0], (uintptr_t)frame,
-                       cairn_gate_caller(profiler_of(self), caller), (void *)args);
+    if (gate_of(self, args) == CAIRN_GATE_NOTHING)
+        return pass(self);
+    cairn_exact_resume(exact_of(self), args[0], (uintptr_t)frame, caller, (void *)args);
     Py_RETURN_NONE;
 }
 
 static PyObject *on_throw(PyObject *self, PyObject *const *args, size_t nargs, PyObject *names)
 {
-    if (passes(self, args))
+    if (gate_of(self, args) != CAIRN_GATE_NOTHING)
         return on_resume(self, args, nargs, names);
     Py_RETURN_NONE;
 }
@@ -80,8 +108,8 @@ static PyObject *on_yield(PyObject *self, PyObject *const *args, size_t nargs, P
 {
     if (!profiler_of(self)->apart)
         return on_leave(self, args, nargs, names);
-    if (!passes(self, args))
-        return Py_NewRef(no_more);
+    if (gate_of(self, args) == CAIRN_GATE_NOTHING)
+        return pass_end(self, (uintptr_t)cairn_frame_now());
     cairn_exact_suspend(exact_of(self), (uintptr_t)cairn_frame_now());
     Py_RETURN_NONE;
 }
@@ -93,6 +121,15 @@ static const void *callee_of(PyObject *self, PyObject *const *args)
                               args[3] != ((struct cairn_callback *)self)->held[1]);
 }
 
+/* A call of Python code that was let go: from here it is heard of no more. */
+static bool calls_what_is_gone(PyObject *self, PyObject *callee)
+{
+    if (PyMethod_Check(callee))
+        callee = PyMethod_GET_FUNCTION(callee);
+    return exact_of(self)->meter.let_go > 0 && PyFunction_Check(callee) &&
+           cairn_gate_has_let_go(profiler_of(self), PyFunction_GET_CODE(callee));
+}
+
 static PyObject *on_call(PyObject *self, PyObject *const *args, size_t nargs, PyObject *names)
 {
     const void *key = callee_of(self, args);
@@ -101,8 +138,10 @@ static PyObject *on_call(PyObject *self, PyObject *const *args, size_t nargs, Py
     (void)nargs, (void)names;
     if (key != NULL)
         cairn_profiler_before(profiler_of(self), key);
-    if (!passes(self, args))
-        return Py_NewRef(no_more);
+    if (gate_of(self, args) != CAIRN_GATE_ALL)
+        return pass(self);
+    if (key == NULL && calls_what_is_gone(self, args[2]))
+        return pass(self);
     if (key == NULL)
         Py_RETURN_NONE;
     cairn_exact_enter(exact_of(self), key, frame | 1, frame, (void *)&args[2]);
@@ -111,9 +150,15 @@ static PyObject *on_call(PyObject *self, PyObject *const *args, size_t nargs, Py
 
 static PyObject *on_called(PyObject *self, PyObject *const *args, size_t nargs, PyObject *names)
 {
+    uintptr_t frame = (uintptr_t)cairn_frame_now() | 1;
+
     (void)nargs, (void)names;
-    if (callee_of(self, args) != NULL && passes(self, args))
-        cairn_exact_leave(exact_of(self), (uintptr_t)cairn_frame_now() | 1);
+    if (callee_of(self, args) == NULL)
+        Py_RETURN_NONE;
+    if (gate_of(self, args) == CAIRN_GATE_ALL)
+        cairn_exact_leave(exact_of(self), frame);
+    else
+        cairn_exact_leave_top(exact_of(self), frame);
     Py_RETURN_NONE;
 }
 
@@ -161,6 +206,12 @@ int cairn_events_begin(struct cairn_profiler *profiler)
 void cairn_events_forget(struct cairn_profiler *profiler)
 {
     (void)profiler; /* each callback holds it */
+}
+
+/* The callbacks stay: one of them is running. */
+int cairn_events_halt(struct cairn_profiler *profiler)
+{
+    return cairn_tool_set(profiler->tool, 0);
 }
 
 int cairn_events_end(struct cairn_profiler *profiler)

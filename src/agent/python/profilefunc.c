@@ -37,11 +37,26 @@ static inline const void *code_of(PyFrameObject *frame)
 static inline uintptr_t caller_of(const PyFrameObject *frame)
 {
 #if PY_VERSION_HEX >= 0x030b0000
-    (void)frame;
-    return 0; /* to ask would make an object of every caller */
+    return (uintptr_t)frame->f_frame->previous;
 #else
     return (uintptr_t)frame->f_back;
 #endif
+}
+
+const void *cairn_events_outer(uintptr_t frame, uintptr_t *ret_caller)
+{
+    const CAIRN_FRAME *at = (const CAIRN_FRAME *)frame;
+
+#if PY_VERSION_HEX >= 0x030b0000
+    *ret_caller = (uintptr_t)at->previous;
+#else
+    *ret_caller = (uintptr_t)at->f_back;
+    /* While 3.9 throws into what a generator awaits, its frame is the caller and has none. */
+    if (at->f_back == NULL &&
+        at->f_code->co_flags & (CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR))
+        *ret_caller = CAIRN_EXACT_HIDDEN;
+#endif
+    return at->f_code;
 }
 
 /* Whether a frame that begins was suspended before. */
@@ -132,7 +147,7 @@ static void *function_of(PyObject *callee)
 static void enter(struct cairn_profiler *profiler, PyFrameObject *frame)
 {
     const void *key = code_of(frame);
-    uintptr_t caller = cairn_gate_caller(profiler, caller_of(frame));
+    uintptr_t caller = caller_of(frame);
     PyObject *callee[] = {(PyObject *)(uintptr_t)key, NULL};
 
     if (profiler->apart && goes_on(frame, key))
@@ -173,6 +188,16 @@ static void count_event(struct cairn_profiler *profiler, PyFrameObject *frame, i
     }
 }
 
+/* An event of code that is not counted; it may have been let go while it ran. */
+static void pass_event(struct cairn_profiler *profiler, PyFrameObject *frame, int what)
+{
+    if (what == PyTrace_CALL || what == PyTrace_C_CALL)
+        cairn_meter_pass(&profiler->exact);
+    else if (profiler->exact.meter.let_go > 0)
+        cairn_exact_leave_top(&profiler->exact,
+                              address_of(frame) | (what == PyTrace_RETURN ? 0 : 1));
+}
+
 static PyObject *globals_of(PyFrameObject *frame)
 {
 #if PY_VERSION_HEX >= 0x030b0000
@@ -186,12 +211,17 @@ static int on_event(PyObject *self, PyFrameObject *frame, int what, PyObject *ar
 {
     struct cairn_profiler *profiler = (struct cairn_profiler *)self;
     bool is_over = what == PyTrace_C_RETURN || what == PyTrace_C_EXCEPTION;
+    enum cairn_gate gate;
 
     if (what == PyTrace_C_CALL && profiler->builtins && PyCFunction_Check(arg))
         cairn_profiler_before(profiler, ((PyCFunctionObject *)arg)->m_ml);
-    if (profiler->gate.words == NULL ||
-        cairn_gate_passes(profiler, code_of(frame), globals_of(frame)))
+    gate = cairn_gate_of(profiler, profiler->gated ? code_of(frame) : NULL,
+                         profiler->gated ? globals_of(frame) : NULL);
+    if (gate == CAIRN_GATE_ALL ||
+        (gate == CAIRN_GATE_ITSELF && (what == PyTrace_CALL || what == PyTrace_RETURN)))
         count_event(profiler, frame, what, arg);
+    else
+        pass_event(profiler, frame, what);
     if (is_over && PyCFunction_Check(arg) && function_of(arg) == profiler->starters &&
         profiler->enabled && set_all(profiler, true) < 0)
         PyErr_Clear(); /* an audit hook forbids it: the new thread goes unseen */
@@ -236,6 +266,11 @@ void cairn_events_forget(struct cairn_profiler *profiler)
     if (profiler->evaluates)
         cairn_eval_end();
     profiler->evaluates = false;
+}
+
+int cairn_events_halt(struct cairn_profiler *profiler)
+{
+    return cairn_events_end(profiler);
 }
 
 int cairn_events_end(struct cairn_profiler *profiler)

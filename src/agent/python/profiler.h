@@ -27,8 +27,10 @@ struct cairn_profiler {
     struct cairn_spool spool;
     struct cairn_timeline timeline;
     struct cairn_chooser gate; /* of code whose calls are counted; no words: all */
+    bool gated;                /* not all are: there are words, or something was let go */
     Py_ssize_t place;          /* of the gate's answers, in code objects of this interpreter */
-    PyObject *kept[3];         /* bytes that the words of a callee are borrowed from */
+    bool has_place;
+    PyObject *kept[3]; /* bytes that the words of a callee are borrowed from */
     int enabled;
     int tool;       /* of sys.monitoring, while enabled */
     bool evaluates; /* by PEP 523, before sys.monitoring */
@@ -48,6 +50,12 @@ void cairn_eval_end(void);
 int cairn_events_begin(struct cairn_profiler *profiler);
 int cairn_events_end(struct cairn_profiler *profiler);
 
+/* The same from within an event; what was begun is to be ended all the same. */
+int cairn_events_halt(struct cairn_profiler *profiler);
+
+/* As `outer` of struct cairn_exact_host. */
+const void *cairn_events_outer(uintptr_t frame, uintptr_t *ret_caller);
+
 /* The profiler goes, as the interpreter ends: nobody holds it any more. */
 void cairn_events_forget(struct cairn_profiler *profiler);
 
@@ -65,20 +73,40 @@ extern PyMethodDef cairn_toggle_methods[];
 /* From now on calls are counted only of code that one of the words means (gate.c); without words,
  * of all. Of functions of C those that such code calls. 0; -1 with an exception set. */
 int cairn_gate_open(struct cairn_profiler *profiler, PyObject *words);
-bool cairn_gate_asks(struct cairn_profiler *profiler, PyObject *code, PyObject *globals);
 
-static inline bool cairn_gate_passes(struct cairn_profiler *profiler, const void *code,
-                                     PyObject *globals)
+/* What is counted of some code. */
+enum cairn_gate {
+    CAIRN_GATE_NOTHING,
+    CAIRN_GATE_ITSELF, /* not what it calls of C */
+    CAIRN_GATE_ALL,
+};
+
+/* `globals`: that it runs with; NULL: those of the frame that runs. */
+enum cairn_gate cairn_gate_asks(struct cairn_profiler *profiler, PyObject *code, PyObject *globals);
+
+static inline enum cairn_gate cairn_gate_of(struct cairn_profiler *profiler, const void *code,
+                                            PyObject *globals)
 {
-    return __builtin_expect(profiler->gate.words == NULL, 1) ||
-           cairn_gate_asks(profiler, (PyObject *)(uintptr_t)code, globals);
+    return __builtin_expect(!profiler->gated, 1)
+               ? CAIRN_GATE_ALL
+               : cairn_gate_asks(profiler, (PyObject *)(uintptr_t)code, globals);
 }
 
-/* Who called, for the engine; where not all code is counted it may not know them. */
-static inline uintptr_t cairn_gate_caller(const struct cairn_profiler *profiler, uintptr_t caller)
-{
-    return profiler->gate.words == NULL ? caller : 0;
-}
+/* Whether all calls of this code were let go. */
+bool cairn_gate_has_let_go(struct cairn_profiler *profiler, PyObject *code);
+
+/* From now on what counting costs is kept below a share of what the program itself needs (meter.h);
+ * `passed`: what an event costs that is passed over, ns. 0; -1 with an exception set. */
+int cairn_gate_limit(struct cairn_profiler *profiler, double share, double passed);
+
+/* Once, as the module is loaded: since then CPU time is Cairn's. */
+void cairn_gate_loaded(void);
+
+/* CPU time of this process since then, ns. */
+double cairn_gate_setup_ns(void);
+
+/* Methods of the class: only(words) for cairn_gate_open(). */
+PyObject *cairn_profiler_only(PyObject *self, PyObject *words);
 
 /* Methods of the class: record() begins to count into a file of a folder, end() ends it. */
 PyObject *cairn_profiler_record(PyObject *self, PyObject *args);

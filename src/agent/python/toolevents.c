@@ -97,6 +97,13 @@ PyObject *cairn_tool_disable(void)
     return monitoring == NULL ? NULL : PyObject_GetAttrString(monitoring, "DISABLE");
 }
 
+int cairn_tool_restart(void)
+{
+    PyObject *monitoring = find_monitoring();
+
+    return monitoring == NULL ? -1 : done(PyObject_CallMethod(monitoring, "restart_events", NULL));
+}
+
 /* The bit of an event, as this version has it; -1 with an exception set. */
 static long bit_of(const char *name)
 {

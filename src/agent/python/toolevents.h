@@ -39,6 +39,9 @@ int cairn_tool_unhook(int tool, const struct cairn_tool_hook *hook);
  * exception set. */
 PyObject *cairn_tool_disable(void);
 
+/* Whatever was disabled, by any tool, comes again. */
+int cairn_tool_restart(void);
+
 /* Which events come from all code; from one code object. */
 int cairn_tool_set(int tool, long bits);
 int cairn_tool_set_local(int tool, PyObject *code, long bits);

@@ -1,0 +1,66 @@
+/* meter.h: what counting costs by its own books, and what it lets go to cost no more than it may.
+ *
+ * Each event is charged with what events of its kind were measured to take; one of about 64 is
+ * looked at, which tells what is called how often, and for how long. Now and then the sum is held
+ * against the CPU time of the process. While it is more than its share of what the program itself
+ * needed, what costs most beyond a share of its own time is let go: a callee, or what a callee
+ * calls of C. The host is told, and sees to it that no more events come; where they come all the
+ * same and cost too much by themselves, all counting ends.
+ * Threads: under the engine's lock. Owner: part of a profile (exact.h), which has the memory.
+ */
+#ifndef CAIRN_METER_H
+#define CAIRN_METER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct cairn_exact;
+struct cairn_exact_key;
+
+#define CAIRN_LET_GO_SELF 1u    /* calls of it are not seen any more */
+#define CAIRN_LET_GO_NATIVES 2u /* nor what it calls of C */
+
+#define CAIRN_METER_FLOOR_NS                                                                       \
+    2e5 /* so much may be spent in any case: before, nothing can be told                           \
+         */
+
+struct cairn_meter_host {
+    /* From now on no events of it, or of what it calls of C alone, are to come. */
+    void (*let_go)(void *context, void *learnt, bool natives);
+    void (*stop)(void *context);         /* no events at all */
+    uint64_t (*cpu_ns)(void *context);   /* NULL: CPU time of this process */
+    double tick_ns;                      /* of the engine's clock */
+    double share;                        /* of what the program itself needs, 0.05 */
+    double call, native, resume, passed; /* ns; passed: an event of what was let go */
+    bool passes_stay; /* what was let go has events all the same, each of which is passed over */
+};
+
+struct cairn_meter {
+    struct cairn_meter_host host;
+    bool on;
+    uint32_t left, stride, draw;               /* events until the next look, of so many */
+    uint64_t events, natives, resumes, passed; /* of all events, so many are of C, … */
+    double looking_ns;
+    struct cairn_exact_key *touched; /* that were looked at in this period */
+    uint32_t samples;                /* of this period */
+    uint64_t period_passed, period_cpu_ns;
+    double period_cost_ns;
+    uint64_t let_go;
+};
+
+/* Before the first event, and with a spool after that is there. */
+void cairn_meter_begin(struct cairn_exact *exact, const struct cairn_meter_host *host);
+
+/* In a child made by fork: its books begin. */
+void cairn_meter_again(struct cairn_exact *exact);
+
+/* Writes the books into the spool. */
+void cairn_meter_write(struct cairn_exact *exact);
+
+/* What counting has cost in this process, ns. */
+double cairn_meter_cost_ns(const struct cairn_meter *meter);
+
+/* An event came of what was let go, or is nobody's. */
+void cairn_meter_pass(struct cairn_exact *exact);
+
+#endif

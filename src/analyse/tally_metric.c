@@ -1,0 +1,40 @@
+#include "tally_metric.h"
+
+#include <string.h>
+
+static bool is_uncounted(const struct cairn_model *model)
+{
+    struct cairn_span told = cairn_model_env(model, "import.samples");
+
+    return told.size_bytes == 7 && memcmp(told.data, "unknown", 7) == 0;
+}
+
+void cairn_tally_judge(struct cairn_tally *tally)
+{
+    enum cairn_metric metric = tally->filter.metric;
+    uint64_t known_ns = 0;
+
+    tally->counted = metric != CAIRN_METRIC_COUNTED && !is_uncounted(tally->model);
+    if (metric == CAIRN_METRIC_COUNTED) {
+        tally->known = cairn_model_counter(tally->model, "exact_processes") > 0;
+        tally->why = "calls are counted one by one with `cairn run --exact` alone";
+        return;
+    }
+    for (int i = 0; i < CAIRN_STATE_UNKNOWN; i++)
+        known_ns += tally->state_ns[i];
+    tally->known = metric == CAIRN_METRIC_WALL || tally->looked_at_ns == 0;
+    if (tally->known)
+        return;
+    if (metric == CAIRN_METRIC_GIL && tally->overlay_unknown_ns[0] == tally->looked_at_ns)
+        tally->why = "where this Python keeps its GIL is not known to this Cairn, or the recording "
+                     "is older than that";
+    else if (metric != CAIRN_METRIC_GIL && known_ns == 0)
+        tally->why = "the kernel did not tell how long threads ran: perf events and "
+                     "/proc/PID/task/TID/schedstat were both closed to Cairn";
+    else if (metric == CAIRN_METRIC_GIL_WAIT && tally->wait_unknown_ns > 0 &&
+             tally->wait_unknown_ns == tally->state_ns[CAIRN_STATE_BLOCKED])
+        tally->why = "the kernel did not tell what threads waited for: /proc/PID/task/TID/syscall "
+                     "was closed to Cairn, or the recording is older than that";
+    else
+        tally->known = true;
+}

@@ -1,0 +1,63 @@
+#include "html_slices.h"
+
+#include "html_parts.h"
+
+#define SLICES_MAX 256u
+#define SLICE_TICKS 8
+#define SLICED_MAX                                                                                 \
+    ((uint64_t)4 * CAIRN_HTML_CELLS_MAX) /* what they could be at most, so that they are tried */
+
+static bool can_be_tried(const struct cairn_tally *wall, unsigned slices)
+{
+    const struct cairn_thread *threads;
+    uint64_t ticks = wall->total.ticks, cells = (uint64_t)wall->cell_count * slices;
+    uint64_t groups = wall->filter.threads_joined ? 1 : cairn_model_threads(wall->model, &threads);
+
+    return wall->ticks >= (uint64_t)SLICE_TICKS * slices && groups * slices <= SLICED_MAX &&
+           (ticks < cells ? ticks : cells) <= SLICED_MAX;
+}
+
+/* Of how many slices there surely are few enough cells to try, and each has its ticks: where one
+ * has none by chance, threads would seem not to be there. */
+static unsigned slices_to_try(const struct cairn_tally *wall)
+{
+    unsigned slices = SLICES_MAX;
+
+    while (slices > 1 && !can_be_tried(wall, slices))
+        slices /= 2;
+    return slices;
+}
+
+/* Whether a page that has not room for as many slices may ask for parts of the time. Regions are
+ * chosen by what of them lies in the time that is asked for, so parts of those would not add up. */
+static bool may_have_parts(const struct cairn_html_options *options, const struct cairn_tally *wall)
+{
+    return options->parts && options->columns && !wall->filter.region &&
+           wall->ticks >= (uint64_t)SLICE_TICKS * CAIRN_HTML_PARTS;
+}
+
+int cairn_html_slices_make(const struct cairn_tally *wall, const struct cairn_html_options *options,
+                           bool timeless, bool gil, struct cairn_tally *ret_sliced,
+                           struct cairn_err *err)
+{
+    const struct cairn_model *model = cairn_model_whole(wall->model);
+    bool asks = !timeless && may_have_parts(options, wall);
+    unsigned least = asks ? CAIRN_HTML_PARTS : 1;
+    struct cairn_filter filter = wall->filter;
+    int code;
+
+    filter.slices = timeless ? 1 : slices_to_try(wall);
+    if (filter.slices < least)
+        filter.slices = 1;
+    while ((code = cairn_tally_make_up_to(model, &filter,
+                                          filter.slices > 1 ? CAIRN_HTML_CELLS_MAX : SIZE_MAX,
+                                          ret_sliced, err)) == -CAIRN_ELIMIT &&
+           filter.slices > 1)
+        filter.slices = filter.slices > least ? filter.slices / 2 : 1;
+    if (code < 0 || filter.slices > 1 || !asks)
+        return code;
+    code = cairn_html_parts_make(model, ret_sliced, gil, options->parts, err);
+    if (code < 0)
+        cairn_tally_release(ret_sliced);
+    return code;
+}

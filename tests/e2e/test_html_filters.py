@@ -1,0 +1,208 @@
+"""The page's filters on what was counted: what the recording can tell of a part obeys them, and beside
+what it cannot the page says so."""
+import re
+
+import pytest
+from playwright.sync_api import expect
+from test_html import browser, make, opened, parts, percent, seconds, tab  # noqa: F401: a fixture
+
+import harness
+
+
+@pytest.fixture(scope="module")
+def forked(python, tmp_path_factory):
+    if not python.has_engine():
+        pytest.skip("no module was built for it")
+    cairn = harness.Cairn(tmp_path_factory.mktemp("forked"))
+    return cairn.record(python, "lined_apart.py", options=["--lines", "--opcodes", "-r", "200hz"])[0]
+
+
+def number_of(data, name):
+    return next(i for i, row in enumerate(data["functions"]) if data["strings"][row[0]] == name
+                and data["strings"][row[1]].endswith("lined_apart.py"))
+
+
+def cells(page, table):
+    page.locator(f"{table} tbody tr").first.wait_for()
+    return page.locator(f"{table} tbody tr").evaluate_all(
+        "rows => rows.map((row) => [...row.cells].map((cell) => cell.textContent))")
+
+
+def whole(text):
+    return int(text.replace(",", ""))
+
+
+@pytest.mark.parametrize("process", [None, 0, 1])
+def test_lines_and_instructions_are_those_of_the_process(cairn, forked, browser, process):
+    _, data = parts(make(cairn, forked))
+    assert len(data["processes"]) == 2
+    chosen = [] if process is None else ["--process", data["processes"][process]["pid"]]
+    told = {row["line"]: row["hits"] for row in cairn.report(forked, *chosen)["lines"]
+            if row["function"] == "turns"}
+    listed = cairn("dis", "--json", *chosen, "turns", forked).expect().json()["instructions"]
+    choice = "" if process is None else f"&process={process}"
+    file = make(cairn, forked)
+    with opened(browser, file, f"#tab=function&function={number_of(data, 'turns')}{choice}") as page:
+        lines = {int(row[0]): whole(row[1]) for row in cells(page, "table.lines:not(.opcodes)")}
+        heads = page.locator("table.opcodes").get_by_role("columnheader").all_inner_texts()
+        executed = [whole(row[heads.index("Executed")]) for row in cells(page, "table.opcodes")]
+    assert lines == told and len(told) >= 4
+    assert max(told.values()) >= 2000 and (process is None) == (max(told.values()) > 6000)
+    assert executed == [row["count"] for row in listed] and len(executed) > 8
+    hot = {row["line"]: row for row in cairn.report(forked, *chosen)["lines"]}
+    with opened(browser, file, f"#tab=overview{choice}") as page:
+        for row in cells(page, "table.hot"):
+            assert whole(row[0]) == hot[whole(row[4])]["hits"]
+
+
+@pytest.mark.parametrize("choice, words", [
+    ("thread=0", ["thread"]), ("from=1&to=2", ["time"]), ("focus=main", ["focus"]),
+    ("hide=nothing&thread=0", ["thread", "hide"])])
+def test_what_is_of_the_whole_says_so(cairn, forked, browser, choice, words):
+    """Lines and instructions are counted by process: nothing else of them is known."""
+    _, data = parts(make(cairn, forked))
+    file = make(cairn, forked)
+    function = number_of(data, "turns")
+    for tab, id in (("overview", "hot-lines"), ("function", "lines"), ("function", "opcodes")):
+        with opened(browser, file, f"#tab={tab}&function={function}&{choice}") as page:
+            section = page.locator("section", has=page.locator(f"#{id}"))
+            expect(section.locator(".warn")).to_contain_text("of the whole recording")
+            for word in words:
+                expect(section.locator(".warn")).to_contain_text(word)
+        with opened(browser, file, f"#tab={tab}&function={function}") as page:
+            page.locator(f"#{id}").wait_for()
+            assert page.locator("section", has=page.locator(f"#{id}")).locator(".warn").count() == 0
+
+
+# --- regions ---
+
+REGIONS = """
+import threading, time, cairn
+def spin(seconds):
+    end = time.perf_counter() + seconds
+    while time.perf_counter() < end:
+        pass
+def usual():
+    spin(0.004)
+def seldom():
+    spin(0.02)
+def beside(name):
+    for _ in range(20):
+        with cairn.region(name):
+            time.sleep(0.003)
+            spin(0.002)
+thread = threading.Thread(target=beside, args=("a*b [c]",))
+thread.start()
+for i in range(40):
+    with cairn.region("page"):
+        usual()
+        if i % 10 == 3:
+            seldom()
+    usual()
+    with cairn.region("a?b"):
+        time.sleep(0.001)
+thread.join()
+"""
+
+
+@pytest.fixture(scope="module")
+def regions(python, tmp_path_factory):
+    if not python.has_engine():
+        pytest.skip("no module was built for it")
+    cairn = harness.Cairn(tmp_path_factory.mktemp("regions"))
+    (cairn.folder / "regions.py").write_text(REGIONS)
+    file = cairn.folder / "run.cairn"
+    cairn("run", "--report", "none", "-r", "1khz", "-o", file, "--", python.executable,
+          cairn.folder / "regions.py", env={"PYTHONPATH": python.package()}).expect()
+    return file
+
+
+# Each means one name alone, however much of a pattern it looks.
+PATTERNS = {"page": "page", "a*b [c]": r"a\*b \[c]", "a?b": r"a\?b"}
+
+
+@pytest.mark.parametrize("metric", ["wall", "cpu", "gil", "blocked"])
+@pytest.mark.parametrize("name", PATTERNS)
+def test_what_was_done_in_a_region_is_what_the_report_tells(cairn, regions, name, metric):
+    """Of all of the time, and of a part of it."""
+    _, data = parts(make(cairn, regions))
+    inside = {data["strings"][name]: columns for name, columns in data["inside"]}
+    assert inside.keys() == PATTERNS.keys()
+    threads, _, _, slices, *states, idle, gil = inside[name]
+    times = {"wall": [sum(row) for row in zip(*states)], "cpu": states[0], "gil": gil,
+             "blocked": states[3]}[metric]
+    count, width_ns = data["slices"]["count"], data["slices"]["width_ns"]
+    assert count >= 8
+    for first, last in ((0, count), (count // 4, count // 2), (count // 2, count // 2 + 1)):
+        cut = [] if (first, last) == (0, count) else [
+            "--from", f"{first * width_ns}ns", "--to", f"{last * width_ns}ns"]
+        done = cairn("report", "--json", "--metric", metric, "--region", PATTERNS[name], *cut, regions)
+        here = sum(value for value, slice in zip(times, slices) if first <= slice < last)
+        if done.status:
+            assert "no region" in done.talk and here == 0
+            continue
+        report = done.json()
+        assert report["known"] or metric == "gil"
+        if report["known"]:
+            # A row that is cut at both ends may be a nanosecond off in each state.
+            assert abs(here - report["total_s"] * 1e9) < 1e4, (first, last)
+        if not cut and report["known"]:
+            assert here == round(report["total_s"] * 1e9)
+            waited = sum(idle) if metric in ("wall", "blocked") else 0
+            assert waited == round(report["idle_s"] * 1e9)
+
+
+def test_a_region_is_a_filter_of_every_view(cairn, regions, browser):
+    told = cairn.report(regions, "--region", "page")
+    by_name = {row["qualname"]: (100 * row["self_share"], 100 * row["total_share"])
+               for row in told["rows"]}
+    file = make(cairn, regions)
+    with opened(browser, file) as page:
+        page.get_by_role("combobox", name="Region").select_option("page")
+        expect(page.locator("code.command")).to_have_text("cairn report --region page")
+        tab(page, "Explore").click()
+        heading = page.get_by_role("heading", name="Functions", exact=True)
+        rows = page.locator("section", has=heading).locator("tbody tr").evaluate_all(
+            "rows => rows.map((row) => [...row.cells].map((cell) => cell.textContent))")
+        assert len(rows) == sum(row["total_s"] > 0 for row in told["rows"])
+        for own, _, total, _, _, name in rows:
+            wanted = by_name[name.split()[0]]
+            assert max(abs(a - b) for a, b in zip(wanted, (percent(own), percent(total)))) <= 0.51
+        # Its lane is of the thread that it was in alone.
+        assert page.locator(".lane-strip canvas").bounding_box()["height"] == pytest.approx(30, abs=4)
+        tab(page, "Overview").click()
+        expect(page.get_by_role("tabpanel")).to_contain_text("about the whole recording")
+        for _ in range(3):
+            page.go_back()
+        expect(page.get_by_role("combobox", name="Region")).to_have_value("-1")
+    with opened(browser, file) as page:
+        page.locator("section", has=page.locator("#regions")).get_by_text("a*b [c]").click(
+            button="right")
+        page.get_by_role("menuitem", name="Filter: only what was done in it").click()
+        expect(page.locator("code.command")).to_have_text(r"cairn report --region 'a\*b \[c]'")
+        page.keyboard.press("x")
+        assert page.locator("code.command").count() == 0
+
+
+def test_what_a_region_leaves_alone_says_so(cairn, python, browser):
+    """Calls and lines are not told apart by what they were in."""
+    if not python.has_engine():
+        pytest.skip("no module was built for it")
+    cairn("run", "--exact", "--lines", "--report", "none", "-o", "x.cairn", "--",
+          *python.command("paged.py"), env={"PYTHONPATH": python.package()}).expect()
+    file = make(cairn, cairn.folder / "x.cairn")
+    with opened(browser, file, "#region=0&metric=counted") as page:
+        expect(page.locator("header .warn")).to_contain_text("the chosen region is left out of them")
+        expect(page.locator("section", has=page.locator("#hot-lines")).locator(".warn")
+               ).to_contain_text("(region)")
+
+
+def test_compared_is_a_region_with_one_of_that_name(cairn, regions, browser):
+    file = make(cairn, regions, "--before", regions)
+    with opened(browser, file, "#tab=compare&region=0&metric=wall&scale=time") as page:
+        told = cairn.report(regions, "--region", "page")
+        text = page.locator("#panel .verdict").inner_text()
+        assert page.get_by_role("combobox", name="Region").locator("option:checked").inner_text() == "page"
+        left, right = (seconds(part) for part in re.match(
+            r"Left ([\d.]+ \w+), right ([\d.]+ \w+)", text).groups())
+    assert left == right == pytest.approx(told["total_s"] - told["idle_s"], rel=0.006)

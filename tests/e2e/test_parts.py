@@ -1,0 +1,94 @@
+"""`cairn view` of a recording with too many stacks to hold them slice by slice: for a part of the
+time its page asks the server, and shows what a report on that part says."""
+import base64
+import gzip
+import json
+import re
+import struct
+import subprocess
+
+import pytest
+from playwright.sync_api import expect
+
+import harness
+from test_html import browser, percent, tab, table_rows  # noqa: F401: a fixture
+from test_view import check_headers, page_of, serving
+
+SAMPLES = 1_000_000
+SLICES = 64
+STATES = 6  # columns of an answer below that are states
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory):
+    """As the bench makes it: 200,000 stacks, 16 threads, a minute of samples at 1 kHz."""
+    build = harness.ROOT / "build"
+    subprocess.run(["meson", "compile", "-C", build, "large_recording"], check=True, timeout=300,
+                   stdout=subprocess.DEVNULL)
+    file = tmp_path_factory.mktemp("large") / "large.cairn"
+    subprocess.run([build / "bench" / "large_recording", file, str(SAMPLES)], check=True, timeout=300)
+    return file
+
+
+def data_of(page_bytes):
+    packed = re.search(rb'id="data">([^<]*)<', page_bytes)[1]
+    return json.loads(gzip.decompress(base64.b64decode(packed)))
+
+
+def flags_of(slices, begin, end):
+    """The part's ends as the page tells them for the command line."""
+    return [f"--{name}={slices['first_ns'] + at * slices['width_ns']}ns"
+            for name, at in (("from", begin), ("to", end))]
+
+
+def test_a_part_of_the_time_is_asked_for(cairn, large, browser):  # noqa: F811
+    with serving(cairn, large) as view:
+        data = data_of(view.ask(Cookie=view.cookie)[1])
+        slices = data["slices"]
+        assert slices["count"] == SLICES and data["lanes"]
+        for begin, end in ((10, 14), (0, 1), (3, 61), (63, 64), (0, SLICES)):
+            path = f"/api/part?version=1&from={begin}&to={end}"
+            answer, body = view.ask(path, Cookie=view.cookie)
+            assert answer.status == 200 and answer.headers["Content-Type"] == "application/octet-stream"
+            check_headers(answer)
+            numbers = struct.unpack(f"<{len(body) // 8}d", body)
+            count = len(numbers) // len(data["asked"])
+            total = sum(sum(numbers[i * count:(i + 1) * count])
+                        for i, column in enumerate(data["asked"]) if column < STATES)
+            told = cairn.report(large, *flags_of(slices, begin, end))
+            assert total == pytest.approx(told["total_s"] * 1e9, rel=1e-12), (begin, end)
+            lanes = sum(sum(column[begin:end]) for lane in data["lanes"]
+                        for column in lane[1:1 + STATES])
+            assert lanes == total
+        for wrong in ("from=0&to=65", "from=5&to=5", "from=-1&to=3", "from=a&to=3", "from=1",
+                      "to=3&from=1", "from=1&to=3&x=1", "from=1&to=99999999999999999999"):
+            assert view.status(f"/api/part?version=1&{wrong}", Cookie=view.cookie) == 404, wrong
+        assert view.status("/api/part?version=2&from=1&to=3", Cookie=view.cookie) == 404
+        assert view.status("/api/part?version=1&from=1&to=3") == 403
+        with page_of(browser, view.link) as page:
+            tab(page, "Explore").click()
+            page.evaluate("() => { location.hash = 'tab=explore&from=10&to=14'; }")
+            shown_is(cairn, page, large, flags_of(slices, 10, 14))
+            page.evaluate("() => { location.hash = 'tab=explore&from=30&to=62&metric=runq'; }")
+            shown_is(cairn, page, large, [*flags_of(slices, 30, 62), "--metric=runq"])
+            page.evaluate("() => { location.hash = 'tab=explore'; }")
+            shown_is(cairn, page, large, [])
+
+
+def shown_is(cairn, page, file, flags):
+    """The rows of the table are the report's, to the last digit shown."""
+    told = cairn.report(file, "--limit=10", *flags)
+    command = page.locator("code.command")
+    if flags:
+        expect(command).to_contain_text(flags[1].replace("=", " "))
+    else:
+        expect(command).to_have_count(0)
+    expect(page.locator("#panel")).to_have_attribute("aria-busy", "false")
+    first = told["rows"][0]
+    expect(page.locator(".functions tbody tr").first).to_contain_text(first["qualname"])
+    seconds = sum(row["self_s"] for row in told["rows"])
+    assert seconds > 0
+    for row, shown in zip(told["rows"], table_rows(page, "Functions")):
+        assert row["qualname"] in shown[-1], (row, shown)
+        assert percent(shown[0]) == pytest.approx(100 * row["self_share"], abs=0.051)
+        assert percent(shown[2]) == pytest.approx(100 * row["total_share"], abs=0.51)

@@ -1,0 +1,9 @@
+/* Any bytes as what dtrace printed: they are refused, or read into a recording whose sums close. */
+#include "guested.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size_bytes);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size_bytes)
+{
+    return guested_fuzz(cairn_in_dtrace, data, size_bytes);
+}

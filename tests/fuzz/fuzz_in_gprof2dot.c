@@ -1,0 +1,9 @@
+/* Any bytes as gprof2dot's JSON: they are refused, or read into a recording whose sums close. */
+#include "guested.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size_bytes);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size_bytes)
+{
+    return guested_fuzz(cairn_in_gprof2dot, data, size_bytes);
+}
