@@ -305,6 +305,23 @@ bool cairn_exact_table_is_told(const struct cairn_tally *tally)
            filter->to_ns == UINT64_MAX && cairn_model_pairs(tally->model, &pairs) > 0;
 }
 
+/* What is calibrated while a machine is slow may be more than all the time that was counted once it
+ * was fast: of no row's own time can counting have taken more than that. */
+static void bound_costs(struct cairn_exact_table *table)
+{
+    double all_ns = table->cost_ns;
+
+    for (size_t i = 0; i < table->lines.count; i++) {
+        struct cairn_exact_line *line = &table->lines.items[i];
+
+        table->cost_ns -= fmax(0, line->self_cost_ns - (double)line->self_ns);
+        line->self_cost_ns = fmin(line->self_cost_ns, (double)line->self_ns);
+        line->total_cost_ns = fmin(line->total_cost_ns, (double)line->total_ns);
+    }
+    if (all_ns > 0)
+        table->tracing_ns *= table->cost_ns / all_ns;
+}
+
 int cairn_exact_table_make(const struct cairn_tally *tally, enum cairn_sort sort,
                            struct cairn_exact_table *ret_table)
 {
@@ -331,6 +348,7 @@ int cairn_exact_table_make(const struct cairn_tally *tally, enum cairn_sort sort
     ret_table->stopped = cairn_model_counter(tally->model, "overhead_stopped") > 0;
     if (code == 0)
         code = tell_what_was_let_go(&make, sums, count);
+    bound_costs(ret_table);
     if (code == 0)
         order_rows(&make, sort);
     cairn_map_release(&make.lines);

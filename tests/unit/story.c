@@ -179,6 +179,20 @@ void story_wait(struct story *story, unsigned thread, const char *stack, uint64_
     assert_int_equal(cairn_writer_row(story->writer, CAIRN_ROW_SAMPLE, columns, 8, values), 0);
 }
 
+void story_calls(struct story *story, unsigned thread, const char *stack, uint64_t calls,
+                 uint64_t self_ns, uint64_t total_ns)
+{
+    static const struct cairn_column_def columns[] = {
+        {"track", "id", CAIRN_ENC_RLE},        {"stack", "id", CAIRN_ENC_DELTA},
+        {"calls", "count", CAIRN_ENC_UVARINT}, {"resumes", "count", CAIRN_ENC_UVARINT},
+        {"self", "ns", CAIRN_ENC_UVARINT},     {"total", "ns", CAIRN_ENC_UVARINT},
+    };
+    const uint64_t values[] = {
+        story->threads[thread], stack_of(story, stack), calls, 0, self_ns, total_ns};
+
+    assert_int_equal(cairn_writer_row(story->writer, CAIRN_ROW_TREE, columns, 6, values), 0);
+}
+
 void story_flush(struct story *story)
 {
     assert_int_equal(cairn_writer_flush(story->writer, CAIRN_CHUNK_DATA, NULL), 0);

@@ -52,6 +52,10 @@ void story_sample(struct story *story, unsigned thread, const char *stack, uint6
 void story_wait(struct story *story, unsigned thread, const char *stack, uint64_t ticks,
                 uint64_t state, uint64_t overlays, const char *on);
 
+/* `calls` calls that ended on `stack`, counted: their own time and that with what they called. */
+void story_calls(struct story *story, unsigned thread, const char *stack, uint64_t calls,
+                 uint64_t self_ns, uint64_t total_ns);
+
 void story_flush(struct story *story);
 
 /* Closes the recording; for one in memory, loads it: cairn_model_free() it. */

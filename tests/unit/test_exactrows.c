@@ -1,0 +1,114 @@
+/* Rows of counted calls: what counting took of their times, where it was calibrated too high. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "exactrows.h"
+#include "story.h"
+#include "tallied.h"
+
+#define MS 1000000u
+
+static const struct cairn_exact_line *line_of(const struct cairn_model *model,
+                                              const struct cairn_exact_table *table,
+                                              const char *name)
+{
+    const struct cairn_function *functions;
+
+    cairn_model_functions(model, &functions);
+    for (size_t i = 0; i < table->lines.count; i++) {
+        struct cairn_span span = functions[table->lines.items[i].function].name;
+
+        if (span.size_bytes == strlen(name) && memcmp(span.data, name, span.size_bytes) == 0)
+            return &table->lines.items[i];
+    }
+    fail_msg("no row %s", name);
+    return NULL;
+}
+
+/* main works for 10 ms and calls f 10,000 times, which takes 2 ms; as calibrated, counting added
+ * `call_ns` to each call, half of it within. */
+static struct cairn_model *counted(const char *costs)
+{
+    struct story story;
+    unsigned thread;
+
+    story_begin(&story, NULL, 1);
+    story_env(&story, "counting.costs_ns", costs);
+    thread = story_thread(&story, 10, 10, "MainThread");
+    story_calls(&story, thread, "main /u/a.py:1", 1, 10 * MS, 12 * MS);
+    story_calls(&story, thread, "main /u/a.py:1;f /u/a.py:9", 10000, 2 * MS, 2 * MS);
+    return story_end(&story);
+}
+
+static void test_a_cost_is_taken_off(void **state)
+{
+    struct cairn_model *model = counted("200 100 0 0 0 0 0");
+    struct cairn_tally tally = tally_of(model, NULL);
+    struct cairn_exact_table table;
+
+    (void)state;
+    assert_int_equal(cairn_exact_table_make(&tally, CAIRN_SORT_SELF, &table), 0);
+    assert_true(table.cost_known);
+    assert_float_equal(table.cost_ns, 2 * MS, 1000);
+    assert_float_equal(line_of(model, &table, "f")->self_cost_ns, 1 * MS, 1);
+    assert_float_equal(line_of(model, &table, "main")->total_cost_ns, 2 * MS, 1000);
+    assert_float_equal(cairn_exact_counting_factor(&table), 12.0 / 10, 1e-3);
+    cairn_exact_table_release(&table);
+    cairn_tally_release(&tally);
+    cairn_model_free(model);
+}
+
+/* On a machine that was slow while it calibrated the sum of the costs can be above all the time:
+ * even so much cannot have been taken of a row than it has. */
+static void test_a_cost_is_no_more_than_the_time(void **state)
+{
+    struct cairn_model *model = counted("1500 1000 0 0 0 0 0");
+    struct cairn_tally tally = tally_of(model, NULL);
+    struct cairn_exact_table table;
+
+    (void)state;
+    assert_int_equal(cairn_exact_table_make(&tally, CAIRN_SORT_SELF, &table), 0);
+    assert_float_equal(line_of(model, &table, "f")->self_cost_ns, 2 * MS, 1);
+    assert_float_equal(line_of(model, &table, "f")->total_cost_ns, 2 * MS, 1);
+    assert_float_equal(line_of(model, &table, "main")->self_cost_ns, 5 * MS, 1000);
+    assert_float_equal(line_of(model, &table, "main")->total_cost_ns, 12 * MS, 1);
+    assert_float_equal(table.cost_ns, 7 * MS, 2000);
+    assert_float_equal(cairn_exact_counting_factor(&table), 12.0 / 5, 1e-2);
+    assert_string_equal(cairn_exact_confidence(&table, line_of(model, &table, "f")), "poor");
+    cairn_exact_table_release(&table);
+    cairn_tally_release(&tally);
+    cairn_model_free(model);
+}
+
+/* Where nothing is left of any row nobody can say how often longer it took. */
+static void test_all_of_it_may_be_cost(void **state)
+{
+    struct cairn_model *model = counted("9000 1000 0 0 0 0 10");
+    struct cairn_tally tally = tally_of(model, NULL);
+    struct cairn_exact_table table;
+
+    (void)state;
+    assert_int_equal(cairn_exact_table_make(&tally, CAIRN_SORT_SELF, &table), 0);
+    assert_true(table.cost_ns <= 12 * MS + 10000 && table.tracing_ns <= table.cost_ns);
+    assert_true(isnan(cairn_exact_counting_factor(&table)));
+    assert_true(isnan(cairn_exact_tracing_factor(&table)));
+    cairn_exact_table_release(&table);
+    cairn_tally_release(&tally);
+    cairn_model_free(model);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_cost_is_taken_off),
+        cmocka_unit_test(test_a_cost_is_no_more_than_the_time),
+        cmocka_unit_test(test_all_of_it_may_be_cost),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
