@@ -296,6 +296,59 @@ static int failing_read(void *ctx, const struct cairn_remote_part *parts, size_t
     return failing->code;
 }
 
+/* Nothing that covers an address can be read, so many times. */
+struct refusing {
+    struct cairn_remote behind;
+    uint64_t address;
+    int times;
+};
+
+static int refusing_read(void *ctx, const struct cairn_remote_part *parts, size_t count,
+                         size_t *ret_parts)
+{
+    struct refusing *refusing = ctx;
+    size_t good = 0;
+
+    while (good < count && (refusing->times == 0 ||
+                            refusing->address - parts[good].address >= parts[good].size_bytes))
+        good++;
+    *ret_parts = 0;
+    if (good > 0)
+        CAIRN_TRY(cairn_remote_read(&refusing->behind, parts, good, ret_parts));
+    if (good == count || *ret_parts < good)
+        return 0;
+    refusing->times--;
+    return -CAIRN_EUNREADABLE;
+}
+
+/* A thread whose state could not be copied at first was there all the same: it is read. */
+static void test_a_state_that_is_unreadable_once_is_read(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < VERSION_COUNT; i++) {
+        struct pages pages;
+        struct refusing refusing = {.times = 0};
+        struct cairn_remote remote = {.read = refusing_read, .ctx = &refusing};
+        struct cairn_pyread *read;
+        struct cairn_err err = {0};
+
+        load_pages(&pages, cases[i].version);
+        pages_remote(&pages, &refusing.behind);
+        assert_int_equal(
+            cairn_pyread_open_at(&remote, pages.runtime, pages.hexversion, &read, &err), 0);
+        for (int tick = 0; tick < 3; tick++) {
+            assert_int_equal(cairn_pyread_tick(read, &err), 0);
+            check_a(only_thread(read));
+            assert_int_equal(refusing.times, 0);
+            refusing.address = only_thread(read)->tstate;
+            refusing.times = 1;
+        }
+        assert_true(cairn_pyread_stats(read)->reread > 0);
+        cairn_pyread_free(read);
+        pages_release(&pages);
+    }
+}
+
 /* Every read in turn fails, for each way there is to fail: an answer, no crash, nothing leaks. */
 static void test_every_read_may_fail(void **state)
 {
@@ -424,6 +477,7 @@ int main(void)
         cmocka_unit_test(test_instructions_lie_in_their_lines),
         cmocka_unit_test(test_a_mix_of_moments_is_no_stack),
         cmocka_unit_test(test_names_are_read),
+        cmocka_unit_test(test_a_state_that_is_unreadable_once_is_read),
         cmocka_unit_test(test_every_read_may_fail),
         cmocka_unit_test(test_code_without_names_is_doubted_first),
         cmocka_unit_test(test_every_allocation_may_fail),
