@@ -20,6 +20,7 @@
 #include "show.h"
 
 #define TEXT_MAX_BYTES 4096
+#define PART_MAX_BYTES ((size_t)1 << 30)
 #define HTML_TYPE "text/html; charset=utf-8"
 #define BYTES_TYPE "application/octet-stream"
 #define JSON_TYPE "application/json; charset=utf-8"
@@ -139,8 +140,9 @@ static bool answer_part(const struct cairn_following *following,
                         struct cairn_server_answer *ret_answer)
 {
     const struct cairn_html_parts *parts = following->now.parts;
-    void *bytes = NULL;
     size_t size_bytes = 0;
+    uint8_t *bytes = NULL;
+    struct cairn_buf buf;
     unsigned from, to;
     int code;
 
@@ -148,7 +150,11 @@ static bool answer_part(const struct cairn_following *following,
         !read_slice(&request->parameters[1], "from", &from) ||
         !read_slice(&request->parameters[2], "to", &to))
         return false;
-    code = cairn_html_parts_ask(parts, from, to, &bytes, &size_bytes);
+    cairn_buf_init(&buf, PART_MAX_BYTES);
+    code = cairn_html_parts_ask(parts, from, to, &buf);
+    if (code == 0)
+        bytes = cairn_buf_detach(&buf, &size_bytes);
+    cairn_buf_release(&buf);
     *ret_answer = (struct cairn_server_answer){
         .status = code < 0 ? MHD_HTTP_SERVICE_UNAVAILABLE : MHD_HTTP_OK,
         .type = code < 0 ? TEXT_TYPE : BYTES_TYPE,

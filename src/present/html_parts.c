@@ -1,6 +1,5 @@
 #include "html_parts.h"
 
-#include <endian.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +12,7 @@
 #define STOPS (CAIRN_HTML_PARTS / EACH)
 #define BLOCKS (CAIRN_HTML_PARTS + STOPS) /* of the slices, then of the stops */
 #define BLOCK_MAX_BYTES ((size_t)1 << 30)
+#define CELL_MAX_BYTES (10 * (COLUMNS + 1) + 1)
 #define LANES_MAX ((size_t)1 << 20)
 #define COLUMNS CAIRN_HTML_PARTS_COLUMNS
 #define COLUMN_IDLE CAIRN_STATE_COUNT
@@ -21,8 +21,7 @@
 _Static_assert(COLUMNS <= 8, "a byte says which columns of a cell have a value");
 _Static_assert(CAIRN_HTML_PARTS % EACH == 0, "the last stop is the end");
 
-struct block { /* of the file: of each cell with a value how far it is from the one before, which
-                  columns have values, and those */
+struct block { /* of the file, as an answer is (html_parts.h) */
     uint64_t offset;
     size_t size_bytes;
 };
@@ -37,9 +36,7 @@ struct cairn_html_parts {
     struct block blocks[BLOCKS];
     uint64_t width_ns;
     size_t cell_count;
-    uint8_t kept;        /* columns that are sent, as bits */
-    uint8_t at[COLUMNS]; /* of a kept one, which of them it is */
-    uint8_t kept_count;
+    uint8_t kept;                 /* columns in which any cell has something, as bits */
     CAIRN_VEC(struct lane) lanes; /* in the order of the cells */
 };
 
@@ -119,27 +116,44 @@ static uint8_t told(const uint64_t *values)
     return bits;
 }
 
-static int write_block(struct maker *maker, unsigned index, const uint64_t *all_values)
+static inline uint8_t *put_number(uint8_t *at, uint64_t value)
 {
-    struct cairn_html_parts *parts = maker->parts;
-    struct cairn_buf *buf = &maker->block;
+    for (; value >= 0x80; value >>= 7)
+        *at++ = (uint8_t)(value | 0x80);
+    *at++ = (uint8_t)value;
+    return at;
+}
+
+/* Values of cells, [cell][column], as a block: a million numbers of an answer, so room is made for
+ * a cell at once. */
+static int put_block(struct cairn_buf *buf, const uint64_t *all_values, size_t cell_count)
+{
     size_t before = 0;
 
-    cairn_buf_clear(buf);
-    for (size_t i = 0; i < parts->cell_count; i++) {
+    for (size_t i = 0; i < cell_count; i++) {
         const uint64_t *values = all_values + i * COLUMNS;
-        uint8_t bits = told(values);
+        uint8_t bits = told(values), *at;
 
         if (bits == 0)
             continue;
-        cairn_buf_uvarint(buf, i - before);
-        cairn_buf_u8(buf, bits);
-        for (int column = 0; column < COLUMNS; column++)
-            if (values[column] > 0)
-                cairn_buf_uvarint(buf, values[column]);
+        CAIRN_TRY(cairn_buf_reserve(buf, CELL_MAX_BYTES));
+        at = put_number(buf->data + buf->size_bytes, i - before);
+        *at++ = bits;
+        for (unsigned left = bits; left; left &= left - 1)
+            at = put_number(at, values[__builtin_ctz(left)]);
+        buf->size_bytes = (size_t)(at - buf->data);
         before = i;
     }
-    CAIRN_TRY(buf->code);
+    return 0;
+}
+
+static int write_block(struct maker *maker, unsigned index, const uint64_t *values)
+{
+    struct cairn_html_parts *parts = maker->parts;
+    struct cairn_buf *buf = &maker->block;
+
+    cairn_buf_clear(buf);
+    CAIRN_TRY(put_block(buf, values, parts->cell_count));
     parts->blocks[index] = (struct block){maker->written, buf->size_bytes};
     maker->written += buf->size_bytes;
     return cairn_io_pwrite(parts->fd, buf->data, buf->size_bytes, parts->blocks[index].offset) < 0
@@ -226,9 +240,6 @@ static int make(struct maker *maker, struct cairn_err *err)
         CAIRN_TRY(make_slice(maker, slice, err));
     for (size_t i = 0; i < parts->cell_count; i++)
         parts->kept |= told(maker->so_far + i * COLUMNS);
-    for (int column = 0; column < COLUMNS; column++)
-        if (parts->kept & 1 << column)
-            parts->at[column] = parts->kept_count++;
     return 0;
 }
 
@@ -307,7 +318,7 @@ void cairn_html_parts_say(const struct cairn_html_parts *parts, const uint32_t *
 
 struct adding {
     const struct cairn_html_parts *parts;
-    int64_t *sums;  /* [kept column][cell] */
+    uint64_t *sums; /* [cell][column]; they wrap while more was taken off than is added yet */
     uint8_t *bytes; /* of a block */
 };
 
@@ -328,12 +339,12 @@ static inline bool next_number(const uint8_t **at, const uint8_t *end, uint64_t 
     return false;
 }
 
-static int add_block(struct adding *adding, unsigned index, int64_t sign)
+static int add_block(struct adding *adding, unsigned index, bool off)
 {
     const struct cairn_html_parts *parts = adding->parts;
     const struct block *block = &parts->blocks[index];
     const uint8_t *at = adding->bytes, *end = at + block->size_bytes;
-    uint64_t cell = 0, step, value;
+    uint64_t cell = 0, step, value, *sum;
 
     if (cairn_io_pread(parts->fd, adding->bytes, block->size_bytes, block->offset) !=
         (ssize_t)block->size_bytes)
@@ -343,76 +354,63 @@ static int add_block(struct adding *adding, unsigned index, int64_t sign)
             return -CAIRN_EIO;
         cell += step;
         for (unsigned bits = *at++; bits; bits &= bits - 1) {
-            unsigned column = (unsigned)__builtin_ctz(bits);
-
-            if (!next_number(&at, end, &value) || !(parts->kept & 1 << column))
+            if (!next_number(&at, end, &value))
                 return -CAIRN_EIO;
-            adding->sums[parts->at[column] * parts->cell_count + cell] += sign * (int64_t)value;
+            sum = &adding->sums[cell * COLUMNS + (unsigned)__builtin_ctz(bits)];
+            *sum += off ? -value : value;
         }
     }
     return 0;
 }
 
-static int add_slices(struct adding *adding, unsigned from, unsigned to, int64_t sign)
+static int add_slices(struct adding *adding, unsigned from, unsigned to, bool off)
 {
     for (unsigned slice = from; slice < to; slice++)
-        CAIRN_TRY(add_block(adding, slice, sign));
+        CAIRN_TRY(add_block(adding, slice, off));
     return 0;
 }
 
 /* All before a slice: from the nearest stop, there or back. */
-static int add_until(struct adding *adding, unsigned slice, int64_t sign)
+static int add_until(struct adding *adding, unsigned slice, bool off)
 {
     unsigned stop = (slice + EACH / 2) / EACH;
 
     if (stop > 0)
-        CAIRN_TRY(add_block(adding, CAIRN_HTML_PARTS + stop - 1, sign));
-    CAIRN_TRY(add_slices(adding, stop * EACH, slice, sign));
-    return add_slices(adding, slice, stop * EACH, -sign);
+        CAIRN_TRY(add_block(adding, CAIRN_HTML_PARTS + stop - 1, off));
+    CAIRN_TRY(add_slices(adding, stop * EACH, slice, off));
+    return add_slices(adding, slice, stop * EACH, !off);
 }
 
 static int add_up(struct adding *adding, unsigned from, unsigned to)
 {
     if (to - from <= EACH)
-        return add_slices(adding, from, to, 1);
-    CAIRN_TRY(add_until(adding, to, 1));
-    return add_until(adding, from, -1);
+        return add_slices(adding, from, to, false);
+    CAIRN_TRY(add_until(adding, to, false));
+    return add_until(adding, from, true);
 }
 
-/* Each sum as the bytes of a double, where it stands: an answer is megabytes. */
-static void to_doubles(int64_t *sums, size_t count)
+static int ask(struct adding *adding, unsigned from, unsigned to, struct cairn_buf *buf)
 {
-    for (size_t i = 0; i < count; i++) {
-        double number = (double)sums[i];
-        uint64_t bits;
+    const struct cairn_html_parts *parts = adding->parts;
+    size_t largest = 0;
 
-        memcpy(&bits, &number, sizeof(bits));
-        bits = htole64(bits);
-        memcpy(&sums[i], &bits, sizeof(bits));
-    }
+    for (int i = 0; i < BLOCKS; i++)
+        largest = parts->blocks[i].size_bytes > largest ? parts->blocks[i].size_bytes : largest;
+    adding->sums = cairn_calloc(parts->cell_count + 1, COLUMNS * sizeof(*adding->sums));
+    adding->bytes = cairn_malloc(largest + 1);
+    if (!adding->sums || !adding->bytes)
+        return -CAIRN_ENOMEM;
+    CAIRN_TRY(add_up(adding, from, to));
+    return put_block(buf, adding->sums, parts->cell_count);
 }
 
 int cairn_html_parts_ask(const struct cairn_html_parts *parts, unsigned from, unsigned to,
-                         void **ret_bytes, size_t *ret_size_bytes)
+                         struct cairn_buf *buf)
 {
-    size_t count = parts->kept_count * parts->cell_count, largest = 0;
     struct adding adding = {.parts = parts};
-    int code;
+    int code = from < to && to <= CAIRN_HTML_PARTS ? ask(&adding, from, to, buf) : -CAIRN_EUSAGE;
 
-    if (from >= to || to > CAIRN_HTML_PARTS)
-        return -CAIRN_EUSAGE;
-    for (int i = 0; i < BLOCKS; i++)
-        largest = parts->blocks[i].size_bytes > largest ? parts->blocks[i].size_bytes : largest;
-    adding.sums = cairn_calloc(count + 1, sizeof(*adding.sums));
-    adding.bytes = cairn_malloc(largest + 1);
-    code = adding.sums && adding.bytes ? add_up(&adding, from, to) : -CAIRN_ENOMEM;
+    free(adding.sums);
     free(adding.bytes);
-    if (code < 0) {
-        free(adding.sums);
-        return code;
-    }
-    to_doubles(adding.sums, count);
-    *ret_bytes = adding.sums;
-    *ret_size_bytes = count * sizeof(*adding.sums);
-    return 0;
+    return code;
 }

@@ -29,14 +29,16 @@ uint64_t cairn_html_parts_width_ns(const struct cairn_html_parts *parts);
 
 /* As two values of an object: `lanes`, what each group of threads spent in each slice, whatever the
  * stack: its number (`thread_of` that of its first thread), then each column by slice; and `asked`,
- * the columns that are sent: those in which any cell has something. */
+ * the columns in which any cell has something. */
 void cairn_html_parts_say(const struct cairn_html_parts *parts, const uint32_t *thread_of,
                           struct cairn_json *json);
 
-/* The sums of slices `from` to before `to`, as bytes to free(): column after column of those that
- * are sent, a little-endian double of each cell. 0, -CAIRN_EUSAGE when there are no such slices,
- * -CAIRN_ENOMEM or -CAIRN_EIO. */
+/* Adds the sums of slices `from` to before `to` to `buf`: of each cell with a value how far it is
+ * from the one before, as a varint (LEB128), a byte of the columns that have one (bit 0: the
+ * first), and those, ns as varints. 0, -CAIRN_EUSAGE when there are no such slices, -CAIRN_ENOMEM
+ * or -CAIRN_EIO.
+ */
 int cairn_html_parts_ask(const struct cairn_html_parts *parts, unsigned from, unsigned to,
-                         void **ret_bytes, size_t *ret_size_bytes);
+                         struct cairn_buf *buf);
 
 #endif

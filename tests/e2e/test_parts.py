@@ -4,7 +4,6 @@ import base64
 import gzip
 import json
 import re
-import struct
 import subprocess
 
 import pytest
@@ -41,6 +40,30 @@ def flags_of(slices, begin, end):
             for name, at in (("from", begin), ("to", end))]
 
 
+def columns_of(body):
+    """The sums of an answer's columns, as html_parts.h says how it is written."""
+    at = iter(body)
+
+    def number():
+        value = shift = 0
+        for byte in at:
+            value |= (byte & 127) << shift
+            shift += 7
+            if byte < 128:
+                break
+        return value
+
+    sums = {}
+    while True:
+        number()
+        bits = next(at, None)
+        if bits is None:
+            return sums
+        for column in range(8):
+            if bits & 1 << column:
+                sums[column] = sums.get(column, 0) + number()
+
+
 def test_a_part_of_the_time_is_asked_for(cairn, large, browser):  # noqa: F811
     with serving(cairn, large) as view:
         data = data_of(view.ask(Cookie=view.cookie)[1])
@@ -51,12 +74,11 @@ def test_a_part_of_the_time_is_asked_for(cairn, large, browser):  # noqa: F811
             answer, body = view.ask(path, Cookie=view.cookie)
             assert answer.status == 200 and answer.headers["Content-Type"] == "application/octet-stream"
             check_headers(answer)
-            numbers = struct.unpack(f"<{len(body) // 8}d", body)
-            count = len(numbers) // len(data["asked"])
-            total = sum(sum(numbers[i * count:(i + 1) * count])
-                        for i, column in enumerate(data["asked"]) if column < STATES)
+            columns = columns_of(body)
+            assert {*columns} <= {*data["asked"]}
+            total = sum(columns.get(column, 0) for column in range(STATES))
             told = cairn.report(large, *flags_of(slices, begin, end))
-            assert total == pytest.approx(told["total_s"] * 1e9, rel=1e-12), (begin, end)
+            assert total == round(told["total_s"] * 1e9), (begin, end)
             lanes = sum(sum(column[begin:end]) for lane in data["lanes"]
                         for column in lane[1:1 + STATES])
             assert lanes == total
@@ -84,6 +106,7 @@ def shown_is(cairn, page, file, flags):
     else:
         expect(command).to_have_count(0)
     expect(page.locator("#panel")).to_have_attribute("aria-busy", "false")
+    expect(page.locator("[aria-busy=true]")).to_have_count(0)  # lists follow a frame later
     first = told["rows"][0]
     expect(page.locator(".functions tbody tr").first).to_contain_text(first["qualname"])
     seconds = sum(row["self_s"] for row in told["rows"])

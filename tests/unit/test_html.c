@@ -283,29 +283,51 @@ static void test_what_lies_apart_is_what_the_page_holds(void **state)
     cairn_model_free(model);
 }
 
+#define MOST_BYTES ((size_t)64 << 20)
+
+/* The states of each cell and its waiting for work, as an answer tells them. */
+static void read_answer(struct cairn_span answer, uint64_t *sums, size_t count)
+{
+    struct cairn_cursor cursor;
+    uint64_t cell = 0, step, value;
+    uint8_t bits;
+
+    cairn_cursor_init(&cursor, answer);
+    while (cairn_cursor_left_bytes(&cursor) > 0) {
+        assert_int_equal(cairn_cursor_uvarint(&cursor, &step), 0);
+        cell += step;
+        assert_true(cell < count);
+        assert_int_equal(cairn_cursor_u8(&cursor, &bits), 0);
+        assert_true(bits > 0);
+        for (; bits; bits &= (uint8_t)(bits - 1)) {
+            assert_int_equal(cairn_cursor_uvarint(&cursor, &value), 0);
+            assert_true(value > 0);
+            sums[cell] += value;
+        }
+    }
+}
+
 /* The sum of a part of the time as a tally of that part has it, cell by cell. */
 static void check_part(const struct cairn_model *model, const struct cairn_tally *whole,
                        const struct cairn_html_parts *parts, unsigned from, unsigned to)
 {
     struct cairn_filter filter = whole->filter;
-    uint64_t first_ns, last_ns, width_ns = cairn_html_parts_width_ns(parts);
-    size_t count = 0, size_bytes, met = 0, columns;
+    uint64_t first_ns, last_ns, width_ns = cairn_html_parts_width_ns(parts), *sums;
     struct cairn_tally tally;
-    double *sums;
-    void *bytes;
+    struct cairn_buf answer;
+    size_t met = 0, at = 0;
 
-    for (size_t i = 0; i < whole->cell_count; i++)
-        count += whole->cells[i].weight.value_ns > 0;
     cairn_model_span(model, &first_ns, &last_ns);
     filter.from_ns = whole->first_ns - first_ns + from * width_ns;
     filter.to_ns = whole->first_ns - first_ns + to * width_ns;
     assert_int_equal(cairn_tally_make(model, &filter, &tally, NULL), 0);
-    assert_int_equal(cairn_html_parts_ask(parts, from, to, &bytes, &size_bytes), 0);
-    sums = bytes;
-    columns = size_bytes / sizeof(double) / count;
-    assert_int_equal(size_bytes, columns * count * sizeof(double));
-    for (size_t i = 0, at = 0; i < whole->cell_count; i++) {
-        double value = 0, wanted = 0;
+    cairn_buf_init(&answer, MOST_BYTES);
+    assert_int_equal(cairn_html_parts_ask(parts, from, to, &answer), 0);
+    sums = calloc(whole->cell_count, sizeof(*sums));
+    assert_non_null(sums);
+    read_answer(cairn_buf_span(&answer), sums, whole->cell_count);
+    for (size_t i = 0; i < whole->cell_count; i++) {
+        uint64_t wanted = 0;
 
         if (whole->cells[i].weight.value_ns == 0)
             continue;
@@ -313,13 +335,11 @@ static void check_part(const struct cairn_model *model, const struct cairn_tally
                cairn_cell_compare(&tally.cells[met], &whole->cells[i]) < 0)
             met++;
         if (met < tally.cell_count && cairn_cell_compare(&tally.cells[met], &whole->cells[i]) == 0)
-            wanted = (double)(tally.cells[met].weight.value_ns + tally.cells[met].idle_blocked_ns);
-        for (size_t column = 0; column < columns; column++)
-            value += sums[column * count + at];
-        assert_true(value == wanted); /* the states, and waiting for work beside them */
-        at++;
+            wanted = tally.cells[met].weight.value_ns + tally.cells[met].idle_blocked_ns;
+        assert_true(sums[at++] == wanted); /* the states, and waiting for work beside them */
     }
-    free(bytes);
+    free(sums);
+    cairn_buf_release(&answer);
     cairn_tally_release(&tally);
 }
 
@@ -328,9 +348,9 @@ static void check_parts(const struct cairn_model *model, const struct cairn_filt
 {
     struct cairn_html_parts *parts;
     struct cairn_tally whole;
-    void *bytes;
-    size_t size_bytes;
+    struct cairn_buf none;
 
+    cairn_buf_init(&none, MOST_BYTES);
     assert_int_equal(cairn_tally_make(model, filter, &whole, NULL), 0);
     assert_true(whole.cell_count > 1);
     assert_int_equal(cairn_html_parts_make(model, &whole, false, &parts, NULL), 0);
@@ -338,9 +358,9 @@ static void check_parts(const struct cairn_model *model, const struct cairn_filt
         for (unsigned to = from + 1; to <= CAIRN_HTML_PARTS; to += 1 + to % 4)
             check_part(model, &whole, parts, from, to);
     check_part(model, &whole, parts, 0, CAIRN_HTML_PARTS);
-    assert_int_equal(cairn_html_parts_ask(parts, 5, 5, &bytes, &size_bytes), -CAIRN_EUSAGE);
-    assert_int_equal(cairn_html_parts_ask(parts, 0, CAIRN_HTML_PARTS + 1, &bytes, &size_bytes),
-                     -CAIRN_EUSAGE);
+    assert_int_equal(cairn_html_parts_ask(parts, 5, 5, &none), -CAIRN_EUSAGE);
+    assert_int_equal(cairn_html_parts_ask(parts, 0, CAIRN_HTML_PARTS + 1, &none), -CAIRN_EUSAGE);
+    assert_int_equal(none.size_bytes, 0);
     cairn_html_parts_free(parts);
     cairn_tally_release(&whole);
 }
@@ -398,27 +418,27 @@ static void test_memory_that_runs_out_is_an_answer(void **state)
     cairn_model_free(model);
 }
 
-/* The answer as it was, or none and nothing to free. */
-static void check_asked(const struct cairn_html_parts *parts, const void *wanted,
-                        size_t wanted_bytes)
+/* The answer as it was, or none. */
+static void check_asked(const struct cairn_html_parts *parts, const struct cairn_buf *wanted)
 {
-    void *bytes = NULL;
-    size_t size_bytes = 0;
+    struct cairn_buf answer;
     long n = 0;
 
+    cairn_buf_init(&answer, MOST_BYTES);
     for (bool failed = true; failed; n++) {
         int code;
 
+        cairn_buf_release(&answer);
         cairn_alloc_fail_after(n);
-        code = cairn_html_parts_ask(parts, 3, 41, &bytes, &size_bytes);
+        code = cairn_html_parts_ask(parts, 3, 41, &answer);
         failed = cairn_alloc_has_failed();
         cairn_alloc_fail_after(-1);
         assert_int_equal(code, failed ? -CAIRN_ENOMEM : 0);
     }
     assert_true(n > 2);
-    assert_int_equal(size_bytes, wanted_bytes);
-    assert_memory_equal(bytes, wanted, wanted_bytes);
-    free(bytes);
+    assert_int_equal(answer.size_bytes, wanted->size_bytes);
+    assert_memory_equal(answer.data, wanted->data, wanted->size_bytes);
+    cairn_buf_release(&answer);
 }
 
 #define PARTS_STEP 131 /* likewise: there are thousands */
@@ -429,16 +449,17 @@ static void test_memory_that_runs_out_leaves_no_parts(void **state)
     struct cairn_html_parts *parts;
     struct cairn_filter filter;
     struct cairn_tally whole;
-    size_t size_bytes, told = 0;
+    struct cairn_buf answer;
     bool failed = true;
-    void *bytes;
+    size_t told = 0;
 
     (void)state;
     cairn_filter_init(&filter);
     assert_int_equal(cairn_tally_make(model, &filter, &whole, NULL), 0);
     assert_int_equal(cairn_html_parts_make(model, &whole, true, &parts, NULL), 0);
-    assert_int_equal(cairn_html_parts_ask(parts, 3, 41, &bytes, &size_bytes), 0);
-    check_asked(parts, bytes, size_bytes);
+    cairn_buf_init(&answer, MOST_BYTES);
+    assert_int_equal(cairn_html_parts_ask(parts, 3, 41, &answer), 0);
+    check_asked(parts, &answer);
     cairn_html_parts_free(parts);
     for (long n = 0; failed; n += n < 20 ? 1 : PARTS_STEP) {
         struct cairn_err err = {0};
@@ -451,11 +472,11 @@ static void test_memory_that_runs_out_leaves_no_parts(void **state)
         assert_true(code == 0 || (failed && code == -CAIRN_ENOMEM && parts == NULL));
         told += code < 0;
         if (code == 0)
-            check_asked(parts, bytes, size_bytes);
+            check_asked(parts, &answer);
         cairn_html_parts_free(parts);
     }
     assert_true(told > 20);
-    free(bytes);
+    cairn_buf_release(&answer);
     cairn_tally_release(&whole);
     cairn_model_free(model);
 }

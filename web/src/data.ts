@@ -287,18 +287,34 @@ export function readInside(profile: Profile, region: number): Profile {
     written: { ...written, lanes: undefined, asked: undefined } };
 }
 
-// The same cells with what each of them has of a part of the time, as the server sent it.
-export function partOf({ cells, written }: Profile, bytes: ArrayBuffer): Cells {
+// The same cells with what each of them has of a part of the time, as the server sent it: bytes as
+// src/present/html_parts.h says.
+export function partOf({ cells, written }: Profile, answer: ArrayBuffer): Cells {
   const columns: Float64Array[] = [...STATES, 'idle', 'gil'].map(() => cells.none);
-  written.asked!.forEach((column, i) => {
-    columns[column] = new Float64Array(bytes, i * cells.count * 8, cells.count);
-  });
-  const states = columns.slice(0, STATES.length), wall = new Float64Array(cells.count);
-  for (const state of cells.kept) {
-    const column = states[state];
-    for (let i = 0; i < cells.count; i++) wall[i] += column[i];
+  const bytes = new Uint8Array(answer), wall = new Float64Array(cells.count);
+  for (const column of written.asked!) columns[column] = new Float64Array(cells.count);
+  // `left`: columns of the cell whose numbers are still to come; without any, the way to the next.
+  for (let at = 0, cell = 0, left = 0; at < bytes.length;) {
+    let value = bytes[at++];
+    if (value > 127) {
+      value &= 127;
+      for (let unit = 128, byte = 128; byte > 127; unit *= 128) {
+        byte = bytes[at++];
+        value += (byte & 127) * unit;
+      }
+    }
+    if (!left) {
+      cell += value;
+      left = bytes[at++];
+      continue;
+    }
+    const column = 31 - Math.clz32(left & -left);
+    left &= left - 1;
+    columns[column][cell] = value;
+    if (column < STATES.length) wall[cell] += value;
   }
-  return { ...cells, states, wall, idle: columns[STATES.length], gil: columns[STATES.length + 1] };
+  return { ...cells, states: columns.slice(0, STATES.length), wall, idle: columns[STATES.length],
+    gil: columns[STATES.length + 1] };
 }
 
 // What a metric is a sum of: samples, or calls that were counted.
