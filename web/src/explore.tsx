@@ -8,7 +8,7 @@ import { hasCalls } from './counts';
 import { menuOf } from './menu';
 import { Timeline } from './timeline';
 import { ORIGINS } from './data';
-import { FunctionName, Meter, Name, opens, Scroll, Section, Times, useMore, usePage } from './parts';
+import { FunctionName, Later, Meter, Name, opens, Scroll, Section, Times, useMore, usePage } from './parts';
 import { flameTotals, functionRows, type Row } from './sums';
 import { SHAPES, type Shape, type View } from './view';
 import { bound, share, time } from './words';
@@ -85,9 +85,9 @@ function useTree(totals: Totals) {
   };
 }
 
-function Tree({ totals }: { totals: Totals }) {
-  const { profile, go, set } = usePage();
-  const { flame } = profile;
+function Tree() {
+  const { profile, sums, go, set } = usePage();
+  const { flame } = profile, totals = flameTotals(profile, sums);
   const tree = useTree(totals);
   const [at, setAt] = useState(0);
   const body = useRef<HTMLTableSectionElement>(null), moved = useRef(false);
@@ -173,6 +173,22 @@ function Tree({ totals }: { totals: Totals }) {
 
 type Key = 'name' | 'self' | 'total' | 'bound';
 
+// Which functions hold what is searched for; null: no search.
+function useFound(): ((func: number) => boolean) | null {
+  const { profile, view } = usePage();
+  return useMemo(() => {
+    const wanted = view.search.toLowerCase();
+    return wanted ? (func: number) =>
+      profile.functions[func].text.toLowerCase().includes(wanted) : null;
+  }, [profile, view.search]);
+}
+
+function Functions() {
+  const { profile, choice } = usePage(), found = useFound();
+  return <Section id="table" title="Functions">{hasCalls(profile, choice)
+    ? <CallTable found={found} choice={choice} /> : <Table found={found} />}</Section>;
+}
+
 function Table({ found }: { found: ((func: number) => boolean) | null }) {
   const { profile, sums, go, view } = usePage();
   const [key, setKey] = useState<Key>('self'), [down, setDown] = useState(true);
@@ -249,13 +265,7 @@ const Inferred = () => <p class="warn">Inferred: the file knows who called whom,
   its caller.</p>;
 
 export function Explore() {
-  const { profile, sums, view, choice } = usePage();
-  const totals = useMemo(() => flameTotals(profile, sums), [profile, sums]);
-  const found = useMemo(() => {
-    const wanted = view.search.toLowerCase();
-    return wanted ? (func: number) =>
-      profile.functions[func].text.toLowerCase().includes(wanted) : null;
-  }, [profile, view.search]);
+  const { profile, sums, view } = usePage(), found = useFound();
   const graph = view.shape === 'call graph';
   if (sums.base === 0) return <><Timeline /><CallChart found={found} /><Regions />
     <p class="warn">No time is left of what is chosen above.</p></>;
@@ -266,11 +276,12 @@ export function Explore() {
       {profile.written.recording.inferred && <Inferred />}
       {!graph && <Legend />}
       <Shaping />
-      {graph ? <CallGraph /> : <FlameGraph totals={totals} found={found} />}
+      {graph ? <CallGraph /> : <FlameGraph totals={flameTotals(profile, sums)} found={found} />}
     </Section>
-    <Section id="tree" title="Call tree"><Tree totals={totals} /></Section>
-    <Section id="table" title="Functions">{hasCalls(profile, choice)
-      ? <CallTable found={found} choice={choice} /> : <Table found={found} />}</Section>
+    <Later>
+      <Section id="tree" title="Call tree"><Tree /></Section>
+      <Functions />
+    </Later>
     <Regions />
   </>;
 }

@@ -160,7 +160,8 @@ function App({ first, before: other }: { first: Profile; before: Profile | null 
 
   const Shown = VIEWS[view.tab];
   const program = visible(written.recording.program) || 'recording';
-  return <PageContext.Provider value={{ profile, before, view, metric, choice, sums, go, set }}>
+  const page = { profile, before, view, metric, choice, sums, waits, go, set };
+  return <PageContext.Provider value={page}>
     <header>
       <div class="headline">
         <h1><span class="faint">Cairn</span> <Name text={program} /></h1>

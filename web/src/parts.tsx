@@ -1,6 +1,6 @@
 // What the views are put together from.
 import { createContext, type ComponentChildren, type JSX } from 'preact';
-import { useContext, useState } from 'preact/hooks';
+import { useContext, useEffect, useState } from 'preact/hooks';
 import type { Metric, Profile } from './data';
 import { ROOT, type Choice, type Sums } from './sums';
 import type { View } from './view';
@@ -13,6 +13,7 @@ export interface Page {
   metric: Metric;
   choice: Choice;
   sums: Sums; // of the choice, all phases
+  waits: boolean; // for what was chosen: all of this but the view is still as it was
   go: (change: Partial<View>) => void; // an entry of the history
   set: (change: Partial<View>) => void; // none: a search that is being typed, a selection
 }
@@ -48,6 +49,20 @@ export function Times({ part, whole }: { part: number; whole: number }) {
 export function Section({ title, id, children }: { title: ComponentChildren; id: string;
   children: ComponentChildren }) {
   return <section aria-labelledby={id}><h2 id={id}>{title}</h2>{children}</section>;
+}
+
+const MANY = 20_000; // boxes
+
+// Long lists, of a recording that takes long to draw as it is: what stands above them is on the
+// screen one frame before they follow.
+export function Later({ children }: { children: ComponentChildren }) {
+  const page = usePage(), [before, setBefore] = useState(page);
+  const late = before.profile === page.profile && page.profile.flame.count > MANY;
+  useEffect(() => { // once it is drawn
+    if (!page.waits) setBefore(page);
+  }, [page]);
+  return <div aria-busy={late && before !== page}>
+    <PageContext.Provider value={late ? before : page}>{children}</PageContext.Provider></div>;
 }
 
 // The head of a table: '#' marks what is a number, '~' and '-' one that narrow screens leave out.
