@@ -61,14 +61,6 @@ void cairn_strips_match(struct cairn_strips *strips, struct cairn_strips *others
         halve(others);
 }
 
-static unsigned strip_of(const struct cairn_strips *strips, uint64_t time_ns)
-{
-    uint64_t strip =
-        time_ns > strips->first_ns ? (time_ns - strips->first_ns) / strips->width_ns : 0;
-
-    return strip < strips->count ? (unsigned)strip : strips->count - 1;
-}
-
 int cairn_strips_add(struct cairn_strips *strips, uint32_t item, const struct cairn_sample *sample,
                      uint64_t value_ns)
 {
@@ -84,7 +76,7 @@ int cairn_strips_add(struct cairn_strips *strips, uint32_t item, const struct ca
     cells = strips->cells.items + (size_t)item * strips->count;
     share = (double)value_ns / (double)wall_ns;
     for (uint32_t i = 0; i < sample->ticks; i++) {
-        cells[strip_of(strips, sample->times_ns[i])] +=
+        cells[cairn_strips_number(strips, sample->times_ns[i])] +=
             (float)(share * (double)(sample->times_ns[i] - before_ns));
         before_ns = sample->times_ns[i];
     }

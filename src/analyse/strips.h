@@ -12,8 +12,8 @@
 
 #define CAIRN_STRIPS_MAX 256u
 #define CAIRN_STRIPS_MIN 16u
-#define CAIRN_STRIPS_ROOM ((size_t)12 << 20) /* cells of a table: 48 MiB */
-#define CAIRN_STRIPS_NONE UINT32_MAX         /* an item that is in no table */
+#define CAIRN_STRIPS_ROOM ((size_t)6 << 20) /* cells of a table: 24 MiB */
+#define CAIRN_STRIPS_NONE UINT32_MAX        /* an item that is in no table */
 
 struct cairn_strips {
     unsigned count; /* strips; 0: not wanted, or given up */
@@ -27,10 +27,30 @@ void cairn_strips_init(struct cairn_strips *strips, uint64_t first_ns, uint64_t 
                        size_t room);
 void cairn_strips_release(struct cairn_strips *strips);
 
+/* Which of the strips a moment lies in; what is before the first lies in it, and so at the end. */
+static inline unsigned cairn_strips_number(const struct cairn_strips *strips, uint64_t time_ns)
+{
+    uint64_t strip =
+        time_ns > strips->first_ns ? (time_ns - strips->first_ns) / strips->width_ns : 0;
+
+    return strip < strips->count ? (unsigned)strip : strips->count - 1;
+}
+
 /* Adds `value_ns` of a sample to an item, spread over its ticks by their length; a tick lies where
  * it ends, whole. Items are numbered densely. 0 or -CAIRN_ENOMEM. */
 int cairn_strips_add(struct cairn_strips *strips, uint32_t item, const struct cairn_sample *sample,
                      uint64_t value_ns);
+
+/* Asks memory for where a sample's first tick is added: to be called some samples before. */
+static inline void cairn_strips_prefetch(const struct cairn_strips *strips, uint32_t item,
+                                         const struct cairn_sample *sample)
+{
+    size_t first = (size_t)item * strips->count;
+
+    if (strips->count && first < strips->cells.count)
+        __builtin_prefetch(
+            &strips->cells.items[first + cairn_strips_number(strips, sample->times_ns[0])], 1);
+}
 
 /* Makes both tables of as many strips: 0 when one of them was given up. */
 void cairn_strips_match(struct cairn_strips *strips, struct cairn_strips *others);

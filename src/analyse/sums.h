@@ -73,6 +73,13 @@ static inline void cairn_sums_prefetch(const struct cairn_sums *sums, uint32_t g
         __builtin_prefetch(&sums->arrays[group][node]);
 }
 
+/* And what cairn_sum_add_to() will write: an item may lie in two lines of it. */
+static inline void cairn_sum_prefetch(const struct cairn_sum *sum)
+{
+    __builtin_prefetch(sum, 1);
+    __builtin_prefetch((const char *)(sum + 1) - 1, 1);
+}
+
 /* The items by group and node, as indexes; free() them. NULL: no memory. */
 uint32_t *cairn_sums_order(const struct cairn_sums *sums);
 

@@ -157,7 +157,10 @@ static int add_batch(struct cairn_pass *pass, const struct cairn_sample *samples
     }
     for (size_t i = 0; i < kept_count; i++) {
         CAIRN_TRY(cairn_sums_item(&pass->sums, groups[i], samples[kept[i]].node, &items[i]));
-        __builtin_prefetch(&pass->sums.items.items[items[i]], 1);
+        cairn_sum_prefetch(&pass->sums.items.items[items[i]]);
+        cairn_strips_prefetch(&pass->tally->strips, items[i], &samples[kept[i]]);
+        for (size_t rider = 0; rider < pass->rider_count; rider++)
+            cairn_strips_prefetch(&pass->riders[rider].strips, items[i], &samples[kept[i]]);
     }
     for (size_t i = 0; i < kept_count; i++)
         CAIRN_TRY(add_sample(pass, &samples[kept[i]], items[i]));

@@ -256,7 +256,8 @@ static int put_times(struct writer *w, const struct cairn_tally *wall, const str
                      struct cairn_err *err)
 {
     const struct cairn_html_parts *parts;
-    struct cairn_tally sliced, gil = {0};
+    const struct cairn_tally *sliced;
+    struct cairn_tally own, gil = {0};
     struct cairn_filter filter;
     uint64_t first_ns, last_ns;
     const struct cairn_html_cells cells = {&ids->tree, ids->thread_of, &w->columns, w->sink};
@@ -265,28 +266,32 @@ static int put_times(struct writer *w, const struct cairn_tally *wall, const str
 
     if (code < 0)
         return cairn_err_set(err, code, 0, "html", "cannot gather the facts of the recording");
-    CAIRN_TRY(cairn_html_slices_make(wall, w->options, facts.timeless, w->gil_known, &sliced, err));
+    CAIRN_TRY(
+        cairn_html_slices_make(wall, w->options, facts.timeless, w->gil_known, &own, &sliced, err));
     parts = w->options->parts ? *w->options->parts : NULL;
-    filter = sliced.filter;
+    filter = sliced->filter;
     filter.metric = CAIRN_METRIC_GIL;
     code = w->gil_known ? cairn_tally_make(w->model, &filter, &gil, err) : 0;
     if (code == 0) {
         cairn_model_span(w->model, &first_ns, &last_ns);
         begin_object(w, "slices");
-        cairn_json_put_u64(&w->json, "count", parts ? CAIRN_HTML_PARTS : filter.slices);
-        cairn_json_put_u64(&w->json, "first_ns", sliced.first_ns - first_ns);
+        cairn_json_put_u64(&w->json, "count",
+                           parts               ? CAIRN_HTML_PARTS
+                           : filter.slices > 1 ? filter.slices
+                                               : 1);
+        cairn_json_put_u64(&w->json, "first_ns", sliced->first_ns - first_ns);
         cairn_json_put_u64(&w->json, "width_ns",
-                           parts ? cairn_html_parts_width_ns(parts) : sliced.slice_ns);
+                           parts ? cairn_html_parts_width_ns(parts) : sliced->slice_ns);
         cairn_json_close(&w->json);
         if (parts)
             cairn_html_parts_say(parts, ids->thread_of, &w->json);
         cairn_json_key(&w->json, cairn_span_of("cells"));
-        code = cairn_html_cells_put(&cells, &sliced, &gil);
+        code = cairn_html_cells_put(&cells, sliced, &gil);
         cairn_tally_release(&gil);
         if (code == 0)
-            code = put_inside(w, &sliced, &cells, err);
+            code = put_inside(w, sliced, &cells, err);
     }
-    cairn_tally_release(&sliced);
+    cairn_tally_release(&own);
     return code;
 }
 

@@ -36,28 +36,35 @@ static bool may_have_parts(const struct cairn_html_options *options, const struc
            wall->ticks >= (uint64_t)SLICE_TICKS * CAIRN_HTML_PARTS;
 }
 
-int cairn_html_slices_make(const struct cairn_tally *wall, const struct cairn_html_options *options,
-                           bool timeless, bool gil, struct cairn_tally *ret_sliced,
-                           struct cairn_err *err)
+/* In as many slices, or half as many until there is room; in one it is not made: that is `wall`. */
+static int make_sliced(const struct cairn_tally *wall, unsigned slices, unsigned least,
+                       struct cairn_tally *ret_sliced, struct cairn_err *err)
 {
     const struct cairn_model *model = cairn_model_whole(wall->model);
+    struct cairn_filter filter = wall->filter;
+    int code = -CAIRN_ELIMIT;
+
+    for (; slices > 1 && slices >= least && code == -CAIRN_ELIMIT; slices /= 2) {
+        filter.slices = slices;
+        code = cairn_tally_make_up_to(model, &filter, CAIRN_HTML_CELLS_MAX, ret_sliced, err);
+    }
+    return code;
+}
+
+int cairn_html_slices_make(const struct cairn_tally *wall, const struct cairn_html_options *options,
+                           bool timeless, bool gil, struct cairn_tally *own,
+                           const struct cairn_tally **ret_sliced, struct cairn_err *err)
+{
     bool asks = !timeless && may_have_parts(options, wall);
     unsigned least = asks ? CAIRN_HTML_PARTS : 1;
-    struct cairn_filter filter = wall->filter;
-    int code;
+    int code = make_sliced(wall, timeless ? 1 : slices_to_try(wall), least, own, err);
 
-    filter.slices = timeless ? 1 : slices_to_try(wall);
-    if (filter.slices < least)
-        filter.slices = 1;
-    while ((code = cairn_tally_make_up_to(model, &filter,
-                                          filter.slices > 1 ? CAIRN_HTML_CELLS_MAX : SIZE_MAX,
-                                          ret_sliced, err)) == -CAIRN_ELIMIT &&
-           filter.slices > 1)
-        filter.slices = filter.slices > least ? filter.slices / 2 : 1;
-    if (code < 0 || filter.slices > 1 || !asks)
+    *ret_sliced = own;
+    if (code != -CAIRN_ELIMIT)
         return code;
-    code = cairn_html_parts_make(model, ret_sliced, gil, options->parts, err);
-    if (code < 0)
-        cairn_tally_release(ret_sliced);
-    return code;
+    *own = (struct cairn_tally){0};
+    *ret_sliced = wall;
+    return asks ? cairn_html_parts_make(cairn_model_whole(wall->model), wall, gil, options->parts,
+                                        err)
+                : 0;
 }
