@@ -193,6 +193,20 @@ void story_calls(struct story *story, unsigned thread, const char *stack, uint64
     assert_int_equal(cairn_writer_row(story->writer, CAIRN_ROW_TREE, columns, 6, values), 0);
 }
 
+void story_region(struct story *story, unsigned thread, const char *name, uint64_t from_ns,
+                  uint64_t to_ns)
+{
+    static const struct cairn_column_def columns[] = {
+        {"track", "id", CAIRN_ENC_RLE},   {"time", "ns", CAIRN_ENC_DELTA},
+        {"dur", "ns", CAIRN_ENC_UVARINT}, {"stack", "id", CAIRN_ENC_DELTA},
+        {"state", "", CAIRN_ENC_RLE},
+    };
+    const uint64_t values[] = {story->threads[thread], STORY_START_NS + from_ns, to_ns - from_ns,
+                               stack_of(story, name), CAIRN_MARK_OVER};
+
+    assert_int_equal(cairn_writer_row(story->writer, CAIRN_ROW_MARK, columns, 5, values), 0);
+}
+
 void story_flush(struct story *story)
 {
     assert_int_equal(cairn_writer_flush(story->writer, CAIRN_CHUNK_DATA, NULL), 0);

@@ -13,9 +13,11 @@
 #include "base64_out.h"
 #include "html.h"
 #include "html_columns.h"
+#include "html_inside.h"
 #include "html_parts.h"
 #include "profile.h"
-#include "tally.h"
+#include "story.h"
+#include "tallied.h"
 
 static void encode(const char *text, size_t piece_bytes, const char *wanted)
 {
@@ -481,6 +483,82 @@ static void test_memory_that_runs_out_leaves_no_parts(void **state)
     cairn_model_free(model);
 }
 
+/* --- regions --- */
+
+#define MS 1000000u
+
+/* Two threads over 20 ms: one in a region for some of it, within another, the other in none. */
+static struct cairn_model *regions_story(void)
+{
+    struct story story;
+    unsigned a, b;
+
+    story_begin(&story, NULL, 1);
+    a = story_thread(&story, 10, 10, "a");
+    b = story_thread(&story, 10, 11, "b");
+    for (int i = 0; i < 20; i++) {
+        story_tick(&story, MS);
+        story_sample(&story, a, i % 2 ? "f /u/a.py:1" : "f /u/a.py:1;g /u/a.py:9", 1, MS);
+        story_sample(&story, b, "h /u/a.py:20", 1, MS / 2);
+    }
+    story_flush(&story);
+    story_region(&story, a, "[load]", 2 * MS, 12 * MS);
+    story_region(&story, a, "[par*se?]", 4 * MS, 8 * MS);
+    story_flush(&story);
+    assert_int_equal(cairn_writer_counter(story.writer, "regions_processes", 1), 0);
+    return story_end(&story);
+}
+
+/* The sums of each name, as `--region` has them: how many names there were. */
+static int count_inside(const struct cairn_tally *sliced, uint64_t *ret_sum, size_t *ret_names)
+{
+    struct cairn_tally tally, gil;
+    struct cairn_html_inside inside;
+    struct cairn_err err = {0};
+    int code;
+
+    *ret_sum = *ret_names = 0;
+    CAIRN_TRY(cairn_html_inside_make(sliced, &inside));
+    while ((code = cairn_html_inside_next(&inside, true, &tally, &gil, &err)) > 0) {
+        assert_true(cairn_html_inside_name(&inside).size_bytes > 0);
+        *ret_sum += tally.total.value_ns;
+        ++*ret_names;
+        cairn_tally_release(&tally);
+        cairn_tally_release(&gil);
+    }
+    cairn_html_inside_release(&inside);
+    return code;
+}
+
+static void test_memory_that_runs_out_in_regions_is_an_answer(void **state)
+{
+    struct cairn_model *model = regions_story();
+    struct cairn_tally sliced = tally_of(model, NULL);
+    uint64_t sum, told = 0;
+    bool failed = true;
+    size_t names;
+
+    (void)state;
+    assert_int_equal(count_inside(&sliced, &sum, &names), 0);
+    assert_int_equal(names, 2);
+    assert_int_equal(sum, (10 + 4) * MS);
+    for (long n = 0; failed; n++) {
+        int code;
+
+        cairn_alloc_fail_after(n);
+        code = count_inside(&sliced, &sum, &names);
+        failed = cairn_alloc_has_failed();
+        cairn_alloc_fail_after(-1);
+        assert_true(code == 0 || (failed && code == -CAIRN_ENOMEM));
+        if (code == 0)
+            assert_int_equal(sum, (10 + 4) * MS);
+        told += code < 0;
+    }
+    assert_true(told > 20);
+    cairn_tally_release(&sliced);
+    cairn_model_free(model);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -491,6 +569,7 @@ int main(void)
         cmocka_unit_test(test_a_part_of_the_time_is_what_its_tally_has),
         cmocka_unit_test(test_memory_that_runs_out_is_an_answer),
         cmocka_unit_test(test_memory_that_runs_out_leaves_no_parts),
+        cmocka_unit_test(test_memory_that_runs_out_in_regions_is_an_answer),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
