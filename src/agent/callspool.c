@@ -528,6 +528,7 @@ int cairn_callspool_write(const char *folder, struct cairn_sink *sink, uint32_t 
         code = cairn_linespool_put(folder, tree.writer, tree.boot_id, &ret_result->lines, err);
     if (code == 0)
         code = cairn_regionspool_put(folder, tree.writer, tree.boot_id, &ret_result->regions, err);
+    ret_result->events = tree.events;
     ret_result->lost = tree.lost;
     ret_result->times.kept = tree.times.kept;
     ret_result->times.lost = tree.times.lost;

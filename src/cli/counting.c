@@ -12,6 +12,7 @@
 #include "callspool.h"
 #include "owner.h"
 #include "package.h"
+#include "say.h"
 #include "spoolfile.h"
 
 #define PATH_MAX_BYTES 4096
@@ -29,6 +30,9 @@ static int add(void *ctx, struct cairn_sink *sink, struct cairn_err *err)
         return 0;
     CAIRN_TRY(
         cairn_callspool_write(cairn_buf_cstr(&counting->spool), sink, WRITER_ID, &result, err));
+    counting->calls_missing = result.processes > 0 && result.events == 0;
+    counting->lines_missing =
+        result.lines.processes > 0 && result.lines.events == 0 && result.lines.instructions == 0;
     return result.processes > 0 || result.lines.processes > 0 || result.regions.processes > 0;
 }
 
@@ -150,6 +154,7 @@ int cairn_counting_open(struct cairn_counting *counting, const struct cairn_sett
 
     counting->owner = options->owner;
     counting->announced = 0;
+    counting->calls_missing = counting->lines_missing = false;
     cairn_buf_init(&counting->spool, PATH_MAX_BYTES);
     code = make_folder(counting, counts(settings) ? err : &unheard);
     if (code == 0)
@@ -162,6 +167,29 @@ int cairn_counting_open(struct cairn_counting *counting, const struct cairn_sett
     options->add = add;
     options->add_ctx = counting;
     return 0;
+}
+
+static void say_missing(const char *what, const struct cairn_places *places)
+{
+    struct cairn_buf names;
+
+    cairn_buf_init(&names, LIST_MAX_BYTES);
+    for (size_t i = 0; i < places->count; i++)
+        cairn_buf_printf(&names, "%s%s", i > 0 ? " or " : "", places->items[i]);
+    cairn_say("no %s was counted: nothing that ran is a function, module or FILE:LINE called %s",
+              what, cairn_buf_cstr(&names));
+    cairn_buf_release(&names);
+}
+
+void cairn_counting_say(const struct cairn_counting *counting,
+                        const struct cairn_settings *settings)
+{
+    if (settings->toggle_signal != 0) /* it may have been off all the while */
+        return;
+    if (counting->lines_missing && settings->counted.count > 0)
+        say_missing("line", &settings->counted);
+    if (counting->calls_missing && settings->called.count > 0)
+        say_missing("call", &settings->called);
 }
 
 void cairn_counting_close(struct cairn_counting *counting)

@@ -12,6 +12,7 @@ struct cairn_counting {
     const struct cairn_owner *owner;
     pid_t announced; /* for whom the folder is announced (announce.h); 0: for nobody */
     int lock;        /* the announcement's */
+    bool calls_missing, lines_missing; /* where something was to be counted nothing was */
 };
 
 /* Makes the folder with what the settings want, announces it to process `pid` (ourselves: to all
@@ -21,6 +22,10 @@ struct cairn_counting {
  * move. In any case it is to be closed. 0, or a negative code. */
 int cairn_counting_open(struct cairn_counting *counting, const struct cairn_settings *settings,
                         pid_t pid, struct cairn_session_options *options, struct cairn_err *err);
+
+/* Once all is brought in: says of places that were named and that nothing ran in. */
+void cairn_counting_say(const struct cairn_counting *counting,
+                        const struct cairn_settings *settings);
 void cairn_counting_close(struct cairn_counting *counting);
 
 #endif

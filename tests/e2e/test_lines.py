@@ -124,6 +124,26 @@ def test_times_of_samples(cairn, python, folder):
         assert {row["times"] == "sampled" for row in found} == {options[1] != "--in"}
 
 
+def test_a_place_where_nothing_ran_is_named(cairn, counting, folder):
+    """Who misspells a name would look for lines that are not there."""
+    (folder / "program.py").write_text("def slow(n):\n    return n\nslow(2)\n")
+    words = ["--report", "none", "--force", "-o", "x.cairn", "--python", counting.executable]
+    for options, what in ((["run", "--lines=solw"], "line"), (["lines", "--in", "solw"], "line"),
+                          (["trace", "--in", "solw"], "call")):
+        done = cairn(*options, *words, "program.py").expect()
+        assert (f"cairn: no {what} was counted: nothing that ran is a function, module or FILE:LINE "
+                "called solw\n") in done.talk
+    done = cairn("count", "--in", "solw", "--in", "other", *words, "program.py").expect()
+    assert "no line was counted: " in done.talk and "called solw or other\n" in done.talk
+    assert "no call" not in done.talk  # they are all counted there
+    for where in ("slow", "program", "program:slow", "__main__"):
+        done = cairn("count", "--in", where, *words, "program.py").expect()
+        assert "counted" not in done.talk, done.talk
+        found = cairn.report(folder / "x.cairn")
+        assert {row["function"] for row in found["lines"]} >= {"slow"}
+        assert "slow" in {row["name"] for row in found["rows"]}
+
+
 def test_what_cairn_does_meanwhile_is_its_own(cairn, counting, folder):
     """Which lines are to be counted is asked in the middle of the program, from 3.12 on."""
     if counting.version < (3, 12):

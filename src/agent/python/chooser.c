@@ -136,6 +136,31 @@ static bool is_file(PyObject *path, const char *file, size_t length)
            ((size_t)size == length || file[0] == '/' || bytes[(size_t)size - length - 1] == '/');
 }
 
+/* Children that multiprocessing starts anew have the program's module under another name. */
+static bool is_the_programs(PyObject *globals)
+{
+    PyObject *module = module_of(globals);
+
+    return equals(module, "__main__", 8) || equals(module, "__mp_main__", 11);
+}
+
+/* The program's own module, too, by what it would be called if it were imported. */
+static bool is_module(PyCodeObject *code, PyObject *globals, const char *name, size_t length)
+{
+    Py_ssize_t size = 0;
+    const char *path, *base;
+
+    if (equals(module_of(globals), name, length))
+        return true;
+    path = is_the_programs(globals) ? PyUnicode_AsUTF8AndSize(code->co_filename, &size) : NULL;
+    if (path == NULL)
+        return false;
+    base = memrchr(path, '/', (size_t)size);
+    base = base == NULL ? path : base + 1;
+    return strlen(base) == length + 3 && memcmp(base, name, length) == 0 &&
+           strcmp(base + length, ".py") == 0;
+}
+
 static bool is_meant(const char *word, size_t length, PyCodeObject *code, PyObject *globals)
 {
     const char *colon = memrchr(word, ':', length);
@@ -145,21 +170,13 @@ static bool is_meant(const char *word, size_t length, PyCodeObject *code, PyObje
 
     if (colon == NULL)
         return equals(code->co_name, word, length) || is_called(code, globals, word, length) ||
-               equals(module_of(globals), word, length);
+               is_module(code, globals, word, length);
     line = strtol(colon + 1, &end, 10);
     if (colon[1] != '\0' && *end == '\0')
         return is_file(code->co_filename, word, head) && has_line(code, line);
-    return equals(module_of(globals), word, head) &&
+    return is_module(code, globals, word, head) &&
            (equals(code->co_name, colon + 1, length - head - 1) ||
             is_called(code, globals, colon + 1, length - head - 1));
-}
-
-/* Children that multiprocessing starts anew have the program's module under another name. */
-static bool is_the_programs(PyObject *globals)
-{
-    PyObject *module = module_of(globals);
-
-    return equals(module, "__main__", 8) || equals(module, "__mp_main__", 11);
 }
 
 bool cairn_chooser_wants(const struct cairn_chooser *chooser, PyCodeObject *code, PyObject *globals)
