@@ -227,6 +227,12 @@ static int judge_all(struct trail *trail, size_t same, size_t *ret_holds,
         code = cairn_pylinks_judge(trail->ctx, trail->kept, &walk[count - holds],
                                    &walk[count - holds - 1], ret_check);
     *ret_holds = code < 0 ? holds - 1 : count;
+    for (holds = same ? same : 1; holds < count && code == 0; holds++) {
+        if (cairn_pylinks_may_resume(trail->ctx, &walk[count - holds], &walk[count - holds - 1]))
+            continue;
+        *ret_holds = holds;
+        code = refuse(CAIRN_PYCHECK_GENERATOR, ret_check);
+    }
     if (code == -CAIRN_EDAMAGED)
         doubt_rest(trail, *ret_holds);
     return code;

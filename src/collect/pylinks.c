@@ -10,6 +10,8 @@
 #define LINE_MAX 32 /* … to be made where the callee is called by its name; … */
 #define LINE_ODD 8  /* … one that is not takes so much of it */
 #define SITE_KEY (UINT64_C(2) << 32) /* likewise: {place of a call, callee} -> when it was seen */
+#define RESUMER_KEY (UINT64_C(3) << 32) /* likewise: {place in a generator, it} -> who resumes it  \
+                                         */
 #define GAP_RARE 256 /* one in so many calls from there is too seldom to be believed at once */
 #define GAP_MAX 2048
 #define GAP_TIMES 8 /* so many times it must have been seen there, where stacks are refused */
@@ -57,12 +59,25 @@ static int note_resumer(struct cairn_pycontext *ctx, struct cairn_pykept *kept,
         return 0;
     CAIRN_TRY(
         cairn_pynotes_add(&ctx->calls, 0, cairn_pynotes_key(callee), cairn_pynotes_key(caller)));
+    CAIRN_TRY(cairn_pynotes_add(&ctx->calls, RESUMER_KEY | (uint32_t)callee->instr,
+                                cairn_pynotes_key(callee), cairn_pynotes_key(caller)));
     if (cairn_map_get(&kept->resumers, callee->address, 0, &known) && known == caller->address)
         return 0;
     code = cairn_map_put(&kept->resumers, callee->address, 0, caller->address);
     if (code == -CAIRN_ELIMIT)
         cairn_map_clear(&kept->resumers);
     return code == -CAIRN_ELIMIT ? 0 : code;
+}
+
+bool cairn_pylinks_may_resume(const struct cairn_pycontext *ctx, const struct cairn_pyraw *caller,
+                              const struct cairn_pyraw *callee)
+{
+    uint32_t resumer;
+
+    return !is_lost(callee) ||
+           (cairn_pynotes_known(&ctx->calls, RESUMER_KEY | (uint32_t)callee->instr,
+                                cairn_pynotes_key(callee), &resumer) &&
+            resumer == cairn_pynotes_key(caller));
 }
 
 static uint8_t unit_of(const struct cairn_pyraw *raw, uint64_t instr)

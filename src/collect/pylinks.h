@@ -17,6 +17,12 @@ int cairn_pylinks_judge(struct cairn_pycontext *ctx, struct cairn_pykept *kept,
                         struct cairn_pyraw *caller, const struct cairn_pyraw *callee,
                         enum cairn_pycheck *ret_check);
 
+/* Whether the caller can be who resumed a generator that was over when it was copied, now that it
+ * is known where that stood at the moment of the stack: the code of a `with` is resumed by another
+ * function before its body than behind it. */
+bool cairn_pylinks_may_resume(const struct cairn_pycontext *ctx, const struct cairn_pyraw *caller,
+                              const struct cairn_pyraw *callee);
+
 /* Brings near what will be asked of the frames of the walk, but for the `same` outermost. */
 void cairn_pylinks_prefetch(const struct cairn_pycontext *ctx, const struct cairn_pykept *kept,
                             size_t same);
