@@ -10,9 +10,10 @@
 #define LINE_MAX 32 /* … to be made where the callee is called by its name; … */
 #define LINE_ODD 8  /* … one that is not takes so much of it */
 #define SITE_KEY (UINT64_C(2) << 32) /* likewise: {place of a call, callee} -> when it was seen */
-#define RESUMER_KEY (UINT64_C(3) << 32) /* likewise: {place in a generator, it} -> who resumes it  \
-                                         */
-#define GAP_RARE 256 /* one in so many calls from there is too seldom to be believed at once */
+#define RESUMER_KEY                                                                                \
+    (UINT64_C(3) << 32) /* likewise: {place in a generator, it} -> who resumes it                  \
+                         */
+#define GAP_RARE 256    /* one in so many calls from there is too seldom to be believed at once */
 #define GAP_MAX 2048
 #define GAP_TIMES 8 /* so many times it must have been seen there, where stacks are refused */
 #define MEAN_MASK UINT64_C(0xffff) /* in such a value: one in how many it is, … */

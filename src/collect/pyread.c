@@ -126,11 +126,14 @@ static int plan_thread(struct cairn_pyread *read, struct cairn_pykept *kept)
     size_t chunks = kept->chunks.count;
 
     clear_thread(kept);
+    CAIRN_TRY(cairn_pytids_plan(read, kept, 0));
     CAIRN_TRY(cairn_pyread_add(read, (struct cairn_pyslot){kept, SLOT_HEADER, 0, 0},
                                kept->thread.tstate, read->ctx.header_bytes));
     CAIRN_TRY(cairn_pyoverlay_plan_thread(read, kept));
-    if (cairn_pyframe_is_object(&read->runtime.layout))
-        return add_blocks(read, kept);
+    if (cairn_pyframe_is_object(&read->runtime.layout)) {
+        CAIRN_TRY(add_blocks(read, kept));
+        return cairn_pytids_plan(read, kept, 1);
+    }
     CAIRN_TRY(add_places(read, kept, SLOT_OTHER, true));
     if (chunks)
         CAIRN_TRY(add_chunk(read, kept, 0, chunks - 1));
@@ -139,7 +142,7 @@ static int plan_thread(struct cairn_pyread *read, struct cairn_pykept *kept)
     CAIRN_TRY(add_places(read, kept, SLOT_AFTER, false));
     for (size_t i = chunks; i-- > 1;)
         CAIRN_TRY(add_chunk(read, kept, 0, i - 1));
-    return 0;
+    return cairn_pytids_plan(read, kept, 1);
 }
 
 static int grow_scratch(struct cairn_pyread *read)
@@ -181,6 +184,9 @@ static void hand_out(struct cairn_pyread *read, size_t index)
             memcpy(kept->header, part->data, part->size_bytes);
         kept->header_ok = ok;
         break;
+    case SLOT_TID:
+        cairn_pytids_take(kept, slot->index, ok ? part->data : NULL, part->size_bytes);
+        break;
     case SLOT_GIL:
     case SLOT_GC:
     case SLOT_EXC:
@@ -209,18 +215,34 @@ static void hand_out(struct cairn_pyread *read, size_t index)
     }
 }
 
-/* Who ran in each state when it was copied first at this tick. */
+/* Who ran in a state when this part of it was copied, of those that tell it; CAIRN_PYKEPT_UNKNOWN:
+ * that is not known. */
+static uint64_t who_ran(const struct cairn_pyread *read, size_t index)
+{
+    const struct cairn_remote_part *part = &read->parts.items[index];
+    uint32_t place = read->runtime.layout.thread_native_id;
+    uint64_t tid;
+
+    if (!read->ok.items[index])
+        return CAIRN_PYKEPT_UNKNOWN;
+    if (read->slots.items[index].what == SLOT_HEADER)
+        return cairn_pyheader_field(part->data, place);
+    tid = cairn_pytids_number(part->data, part->size_bytes);
+    return tid ? tid : CAIRN_PYKEPT_UNKNOWN;
+}
+
+/* At the first copy of this tick: by its state, or until 3.10 by the number in front of that. */
 static void note_first(struct cairn_pyread *read)
 {
-    uint32_t place = read->runtime.layout.thread_native_id;
+    bool told = cairn_pylayout_has(read->runtime.layout.thread_native_id);
 
     for (size_t i = 0; i < read->parts.count; i++) {
         const struct cairn_pyslot *slot = &read->slots.items[i];
 
-        if (slot->what == SLOT_HEADER && slot->kept->tries == 0)
-            slot->kept->first_native_id =
-                read->ok.items[i] ? cairn_pyheader_field(read->parts.items[i].data, place)
-                                  : CAIRN_PYKEPT_UNKNOWN;
+        if ((slot->what != SLOT_HEADER && slot->what != SLOT_TID) || slot->kept->tries > 0)
+            continue;
+        if (slot->what == (told ? SLOT_HEADER : SLOT_TID) && slot->index == 0)
+            slot->kept->first_native_id = who_ran(read, i);
     }
 }
 
@@ -272,19 +294,38 @@ static int read_round(struct cairn_pyread *read, bool first)
 
 /* --- The tick --- */
 
-static int settle_known(struct cairn_pyread *read, struct cairn_pykept *kept, bool last)
-{
-    if (!kept->thread.native_id)
-        CAIRN_TRY(cairn_pytids_find(read, kept));
-    return cairn_pykept_settle(&read->ctx, kept, last);
-}
-
 /* Another thread has taken the state over: nothing of the stack that is known is its own. */
 static void forget_stack(struct cairn_pykept *kept)
 {
     kept->raws.count = kept->raws_shown = kept->good.count = 0;
     kept->thread.depth = kept->thread.kept = 0;
     kept->thread.unchanged = false;
+}
+
+/* Until 3.10 the number is found after the copy, and may be of a thread that has come since: so it
+ * is read with another copy. */
+static int settle_known(struct cairn_pyread *read, struct cairn_pykept *kept, bool last)
+{
+    bool found = kept->thread.native_id != 0;
+
+    if (!found)
+        CAIRN_TRY(cairn_pytids_find(read, kept));
+    if (found || !kept->thread.native_id ||
+        cairn_pylayout_has(read->runtime.layout.thread_native_id))
+        return cairn_pykept_settle(&read->ctx, kept, last);
+    forget_stack(kept);
+    kept->thread.status = CAIRN_PYSTACK_NONE;
+    return last ? 0 : -CAIRN_EDAMAGED;
+}
+
+/* Whether somebody else runs it than when it was copied first at this tick, or than while the rest
+ * of it was copied now. */
+static bool has_changed(const struct cairn_pykept *kept)
+{
+    uint64_t now = kept->own_native_id ? kept->own_native_id : kept->tid_told;
+
+    return (kept->tid_end != CAIRN_PYKEPT_UNKNOWN && now != kept->tid_end) ||
+           (kept->first_native_id != CAIRN_PYKEPT_UNKNOWN && now != kept->first_native_id);
 }
 
 /* What was read of one thread; codes as of cairn_pykept_settle(). -CAIRN_EUNREADABLE: there is no
@@ -296,10 +337,9 @@ static int settle(struct cairn_pyread *read, struct cairn_pykept *kept, bool las
 
     if (kept->header_ok &&
         cairn_pylist_identify(&read->runtime.layout, kept, kept->header, kept->thread.interp)) {
-        if (kept->own_native_id != native_id)
+        if (kept->own_native_id != native_id || cairn_pytids_is_another(kept))
             forget_stack(kept);
-        if (kept->first_native_id != CAIRN_PYKEPT_UNKNOWN &&
-            kept->own_native_id != kept->first_native_id && read->interps.count == 1) {
+        if (has_changed(kept) && read->interps.count == 1) {
             kept->thread.status = CAIRN_PYSTACK_NONE;
             return 0;
         }
@@ -357,6 +397,7 @@ static int want_again(struct cairn_pyread *read, struct cairn_pykept *kept)
     read->again.items[read->again.count++] = kept;
     kept->ticks++;
     kept->tries = 0;
+    kept->first_native_id = CAIRN_PYKEPT_UNKNOWN;
     return 0;
 }
 

@@ -143,10 +143,11 @@ struct cairn_pythread *const *cairn_pyread_threads(const struct cairn_pyread *re
 void cairn_pyread_on_death(struct cairn_pyread *read,
                            void (*died)(void *ctx, struct cairn_pythread *thread), void *ctx);
 
-/* The process has no task of the number that the thread state bears: a program forked without
- * telling Python, so it is the parent's; or, until 3.10, another thread took over the state. It is
- * looked for in the C library's descriptor of the thread, as it always is until 3.10, now and from
- * now on. `thread` is one of the reader's. 0; -CAIRN_ENOMEM, -CAIRN_EGONE or -CAIRN_EPERM. */
+/* The process has no task of the number that the thread state bears: the thread is over since it
+ * was read; or a program forked without telling Python, so it is the parent's; or, until 3.10,
+ * another thread took over the state. If it is so at the next tick as well, or until 3.10 with the
+ * next copy, it is looked for in the C library's descriptor of the thread, as it always is
+ * until 3.10. `thread` is one of the reader's. 0; -CAIRN_ENOMEM, -CAIRN_EGONE or -CAIRN_EPERM. */
 int cairn_pyread_disown(struct cairn_pyread *read, struct cairn_pythread *thread);
 
 /* threading's names: reads threading._active and calls back {pthread ident, name in UTF-8} for

@@ -66,6 +66,7 @@ enum cairn_pyslot_what {
     SLOT_GIL,    /* of an interpreter */
     SLOT_GC,     /* likewise */
     SLOT_HEADER, /* of a thread state */
+    SLOT_TID,    /* the kernel's number of the thread, in front of what was copied or behind it */
     SLOT_EXC,    /* the item of the exception that a generator handles */
     SLOT_OTHER,
     SLOT_AFTER,

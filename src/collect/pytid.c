@@ -144,11 +144,62 @@ int cairn_pytids_find(struct cairn_pyread *read, struct cairn_pykept *kept)
     return 0;
 }
 
+int cairn_pytids_plan(struct cairn_pyread *read, struct cairn_pykept *kept, size_t index)
+{
+    uint32_t place = read->runtime.layout.thread_native_id;
+    struct cairn_pyslot slot = {kept, SLOT_TID, index, 0};
+
+    if (index == 0) {
+        kept->tid_told = 0;
+        kept->tid_end = CAIRN_PYKEPT_UNKNOWN;
+    }
+    if (cairn_pylayout_has(place)) /* in front it is what the state says, which comes next */
+        return index == 0
+                   ? 0
+                   : cairn_pyread_add(read, slot, kept->thread.tstate + place, sizeof(uint64_t));
+    if (!read->tids.place || !kept->thread.native_id)
+        return 0;
+    return cairn_pyread_add(read, slot, kept->thread.pthread_id + read->tids.place,
+                            sizeof(int32_t));
+}
+
+uint64_t cairn_pytids_number(const uint8_t *data, size_t size_bytes)
+{
+    uint64_t number = 0;
+
+    memcpy(&number, data, size_bytes); /* of one that is over the kernel has taken it away */
+    return number;
+}
+
+void cairn_pytids_take(struct cairn_pykept *kept, size_t index, const uint8_t *data,
+                       size_t size_bytes)
+{
+    if (data)
+        *(index == 0 ? &kept->tid_told : &kept->tid_end) = cairn_pytids_number(data, size_bytes);
+}
+
+bool cairn_pytids_is_another(struct cairn_pykept *kept)
+{
+    if (!kept->tid_told || !kept->thread.native_id || kept->tid_told == kept->thread.native_id)
+        return false;
+    kept->thread.native_id = 0;
+    kept->tid_next_ns = 0;
+    return true;
+}
+
+/* A thread that is over since its stack was read has no task either, and another may have its
+ * descriptor already: only who is there with that number at the next tick as well was forked. */
 int cairn_pyread_disown(struct cairn_pyread *read, struct cairn_pythread *thread)
 {
     struct cairn_pykept *kept = (struct cairn_pykept *)thread;
+    uint64_t tick = kept->ticks, before = kept->disowned_tick;
 
+    kept->disowned_tick = tick;
+    if (cairn_pylayout_has(read->runtime.layout.thread_native_id) && before + 1 != tick)
+        return 0;
     thread->native_id = 0; /* read anew when it changes in the thread state */
     kept->tid_next_ns = 0;
+    if (!cairn_pylayout_has(read->runtime.layout.thread_native_id))
+        return 0; /* it is looked for with the next copy */
     return cairn_pytids_find(read, kept);
 }

@@ -9,6 +9,7 @@
 #ifndef CAIRN_PYTID_H
 #define CAIRN_PYTID_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -28,5 +29,21 @@ void cairn_pytids_release(struct cairn_pytids *tids);
 /* Gives the thread its number, once it is known for sure; else it stays without. 0, -CAIRN_ENOMEM,
  * -CAIRN_EGONE or -CAIRN_EPERM. */
 int cairn_pytids_find(struct cairn_pyread *read, struct cairn_pykept *kept);
+
+/* Has the number read with the thread: in front of its state (`index` 0, until 3.10) and behind all
+ * of it (1). A thread may get the state, the descriptor and the memory of one that is over, and
+ * what was copied between two numbers that differ may be of both. Where it is not known it is not
+ * read. 0, -CAIRN_ENOMEM or -CAIRN_ELIMIT. */
+int cairn_pytids_plan(struct cairn_pyread *read, struct cairn_pykept *kept, size_t index);
+
+/* What was read so; NULL: nothing was. */
+void cairn_pytids_take(struct cairn_pykept *kept, size_t index, const uint8_t *data,
+                       size_t size_bytes);
+
+/* The number in such bytes, 8 at most; 0: there is none. */
+uint64_t cairn_pytids_number(const uint8_t *data, size_t size_bytes);
+
+/* Until 3.10: whether that is another one than it had; then it is to be found anew. */
+bool cairn_pytids_is_another(struct cairn_pykept *kept);
 
 #endif

@@ -70,6 +70,7 @@ static void move_places(struct cairn_pykept *to, struct cairn_pykept *from)
     to->entries = from->entries;
     to->ticks = from->ticks;
     to->first_native_id = from->first_native_id;
+    to->tid_end = from->tid_end;
     memset(&from->chunks, 0, sizeof(from->chunks));
     memset(&from->others, 0, sizeof(from->others));
     memset(&from->after, 0, sizeof(from->after));

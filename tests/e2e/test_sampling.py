@@ -1,5 +1,6 @@
 """What the samples say, on every interpreter: stacks, lines, names, threads, states, quality."""
 import os
+import re
 import subprocess
 import sys
 
@@ -287,3 +288,24 @@ def test_wall_time_of_the_process_is_all_there(cairn, interpreter):
     blind_s = cairn.blind_s(file, ended)
     assert wall_s * 0.97 - blind_s < wall < wall_s + 1.0 + blind_s
     assert Frame("[unknown]") not in {f for stack in stacks for f in stack}
+
+
+def test_who_takes_a_threads_place_has_its_own_stacks(cairn, interpreter):
+    """A thread that begins when another is over mostly gets its memory: that of its state, of its
+    frames, and until 3.10 that of the descriptor which has the kernel's number."""
+    file, ended = cairn.record(interpreter, "successors.py", 2, 1)
+    told = ended.last_json()
+    drawn = cairn("export", "-f", "speedscope", file).expect().json()
+    names = [frame["name"] for frame in drawn["shared"]["frames"]]
+    own_ns = others_ns = 0
+    for profile in drawn["profiles"]:
+        [tid] = re.findall(r"tid (\d+)\)$", profile["name"])
+        own = told.get(tid)
+        for stack, weight in zip(profile["samples"], profile["weights"]):
+            ran = {"even", "odd"} & {names[frame] for frame in stack}
+            if own is not None and ran:
+                own_ns += weight * (ran == {own})
+                others_ns += weight * (ran != {own})
+    print(f"\n{interpreter.label}: {own_ns / 1e9:.3f} s its own, {others_ns / 1e6:.3f} ms another's")
+    assert own_ns > 0
+    assert others_ns == 0
