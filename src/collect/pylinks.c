@@ -20,7 +20,8 @@
 #define READ_SHIFT 16              /* … the read that it was seen in last, … */
 #define READ_MASK UINT64_C(0x7fff)
 #define FIRST_BIT (UINT64_C(1) << 31) /* … and that this was the first one; above: when */
-#define OWNER_KEY 1 /* in the map of resumers: frame -> whose it was when it was last seen */
+#define OWNER_KEY 1 /* in the map of resumers: frame -> whose it was when it was last seen, … */
+#define HANDED 1    /* … and whether it was ever another's; code is aligned */
 
 /* Its caller is not its own word, for it was not running any more when it was copied. */
 static bool is_lost(const struct cairn_pyraw *raw)
@@ -128,9 +129,18 @@ static bool recall(const struct cairn_pycontext *ctx, struct cairn_pyraw *caller
  * hand may have been another's at the moment of the stack. */
 static bool is_settled(const struct cairn_pykept *kept, const struct cairn_pyraw *raw)
 {
-    uint64_t code;
+    uint64_t owner;
 
-    return cairn_map_get(&kept->resumers, raw->address, OWNER_KEY, &code) && code == raw->code;
+    return cairn_map_get(&kept->resumers, raw->address, OWNER_KEY, &owner) &&
+           (owner & ~(uint64_t)HANDED) == raw->code;
+}
+
+/* Whether it passes from hand to hand. */
+static bool is_handed(const struct cairn_pykept *kept, const struct cairn_pyraw *raw)
+{
+    uint64_t owner;
+
+    return cairn_map_get(&kept->resumers, raw->address, OWNER_KEY, &owner) && owner & HANDED;
 }
 
 /* From where the one calls the other by its name. A frame that serves several functions may have
@@ -173,10 +183,13 @@ int cairn_pylinks_note_owners(const struct cairn_pycontext *ctx, struct cairn_py
 {
     for (size_t i = 0; i + same < ctx->walk.count; i++) {
         const struct cairn_pyraw *raw = &ctx->walk.items[i];
+        uint64_t owner;
         int code = 0;
 
-        if (!is_settled(kept, raw))
+        if (!cairn_map_get(&kept->resumers, raw->address, OWNER_KEY, &owner))
             code = cairn_map_put(&kept->resumers, raw->address, OWNER_KEY, raw->code);
+        else if ((owner & ~(uint64_t)HANDED) != raw->code)
+            code = cairn_map_put(&kept->resumers, raw->address, OWNER_KEY, raw->code | HANDED);
         if (code == -CAIRN_ELIMIT)
             cairn_map_clear(&kept->resumers);
         else if (code < 0)
@@ -236,12 +249,14 @@ static bool is_body(const struct cairn_pyraw *raw)
  * that do not belong together would soon look usual. */
 static int note_sighting(struct cairn_pycontext *ctx, const struct cairn_pykept *kept,
                          const struct cairn_pyraw *caller, const struct cairn_pyraw *callee,
-                         bool *ret_rare)
+                         bool unnamed, bool *ret_rare)
 {
     uint64_t key_a = SITE_KEY | cairn_pynotes_key(caller), place = caller->instr << 32;
     uint64_t key_b = place | cairn_pynotes_key(callee), total = 0, known = 0, gap, mean;
     uint64_t read = (kept->ticks * CAIRN_PYREAD_TRIES + kept->tries) & READ_MASK;
-    bool first, restless = cairn_pykept_is_restless(kept) && !is_body(caller) && !is_body(callee);
+    bool bodies = is_body(caller) || is_body(callee), first;
+    bool restless = !bodies && cairn_pykept_is_restless(kept);
+    bool handed = !bodies && unnamed && is_handed(kept, caller);
     int code;
 
     (void)cairn_map_get(&ctx->calls, key_a, place, &total);
@@ -254,7 +269,8 @@ static int note_sighting(struct cairn_pycontext *ctx, const struct cairn_pykept 
     /* The same copies do not say so twice. */
     first = !known || (known & FIRST_BIT && (known >> READ_SHIFT & READ_MASK) == read);
     *ret_rare = mean > GAP_RARE ||
-                (restless && (first || (mean > 1 && GAP_TIMES * mean > (uint32_t)total)));
+                (restless && (first || (mean > 1 && GAP_TIMES * mean > (uint32_t)total))) ||
+                (handed && (first || GAP_TIMES * mean > (uint32_t)total));
     if (kept->later)
         return 0;
     code = cairn_map_put(&ctx->calls, key_a, key_b,
@@ -299,7 +315,7 @@ int cairn_pylinks_judge(struct cairn_pycontext *ctx, struct cairn_pykept *kept,
     if (hangs && held && calls && named)
         CAIRN_TRY(judge_line(ctx, caller, callee, site, &odd));
     if (hangs && held && calls && !odd && !is_stray(ctx, caller, callee)) {
-        CAIRN_TRY(note_sighting(ctx, kept, caller, callee, &rare));
+        CAIRN_TRY(note_sighting(ctx, kept, caller, callee, !named, &rare));
         if (!rare || hooked || (named && site == caller->instr) || kept->thread.still ||
             cairn_pykept_is_steady(kept, caller, callee, &again))
             return note_call(ctx, caller, callee);
