@@ -85,7 +85,8 @@ def test_the_clock_is_set_meanwhile(cairn, python, stepper, step_s):
     assert recorded_s / 2 < span_s(cairn, "x.cairn") < 60
     # With one that began after it: the same boot, so the same clock.
     env["STEP_AFTER_MS"] = "-1"
-    cairn("run", "-o", "y.cairn", "--", python.executable, "-c", "pass", env=env).expect()
+    briefly = "import time; time.sleep(0.3)"
+    cairn("run", "-o", "y.cairn", "--", python.executable, "-c", briefly, env=env).expect()
     cairn("merge", "-o", "both.cairn", "y.cairn", "x.cairn").expect()
     assert cairn.report("both.cairn")["recording"]["processes"] == 2
     assert recorded_s < span_s(cairn, "both.cairn") < 120
