@@ -216,13 +216,13 @@ def test_newest_recording_is_the_default(cairn, python):
 
 
 def test_too_few_samples_are_not_ranked(cairn, python):
-    """Some fifty rank it: at 1 kHz a Python that takes twice as long to start has as many."""
+    """Thirty to fifty rank it: at 1 kHz a Python that takes twice as long to start has as many."""
     command = python.command("blink.py")
-    ended = cairn("run", "-r", "200hz", "-o", "x.cairn", "--", *command).expect()
+    ended = cairn("run", "-r", "250hz", "-o", "x.cairn", "--", *command).expect()
     assert ended.out == b"blink\n"
     report = cairn.report("x.cairn")
     if report["rankable"]:  # the host took its processor, and Cairn went on looking
-        assert report["quality"]["samples"] > 40 and report["recording"]["wall_s"] > 0.2, report
+        assert report["quality"]["samples"] > 25 and report["recording"]["wall_s"] > 0.1, report
         return
     assert "too few" in ended.talk and "-r" in ended.talk, "and what to do about it"
     assert "blink.py:" not in ended.talk, "no table of ±60 %"
