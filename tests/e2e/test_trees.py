@@ -63,11 +63,12 @@ def test_workers_are_named_and_not_averaged(cairn, interpreter, method):
     assert workers["count"] == workers["sampled"] == WORKERS, report["roles"]
     assert workers["parent"] == ("forkserver" if method == "forkserver" else "trees")
 
-    # The least has one step to do and the most four; each has its own start-up besides.
+    # The least has one step to do and the most four; each has its own start-up besides. What one did
+    # behind the last look at it is not known.
     cpu, wall = workers["cpu"], workers["wall"]
-    assert cpu["max_s"] - cpu["min_s"] > 1.5 * STEP_S
+    assert cpu["max_s"] - cpu["min_s"] > 1.5 * STEP_S - blind_s
     assert cpu["min_s"] <= cpu["median_s"] <= cpu["max_s"]
-    assert cpu["max_s"] > 3.2 * STEP_S
+    assert cpu["max_s"] > 3.2 * STEP_S - blind_s
     assert 0 < wall["min_s"] <= wall["median_s"] <= wall["max_s"] <= report["recording"]["wall_s"]
     on_cpu = roles_of(cairn.report(file, "--metric", "cpu"))[name]
     assert on_cpu["function"] == "work"
