@@ -271,11 +271,15 @@ def spawn(args, **options):
     options.setdefault("stdout", subprocess.PIPE)
     options.setdefault("stderr", subprocess.PIPE)
     options.setdefault("bufsize", 0)
-    return subprocess.Popen([str(a) for a in args], start_new_session=True, **options)
+    before = taken_s()
+    process = subprocess.Popen([str(a) for a in args], start_new_session=True, **options)
+    process.taken_before_s = before
+    return process
 
 
 def finish(process, data=None, deadline_s=DEADLINE_S):
-    """Waits for a spawned process and everything it leaves behind."""
+    """Waits for a spawned process and everything it leaves behind; what the host took meanwhile is
+    counted from its start."""
     try:
         out, err = process.communicate(data, timeout=deadline_s)
     except subprocess.TimeoutExpired:
@@ -285,7 +289,8 @@ def finish(process, data=None, deadline_s=DEADLINE_S):
         raise AssertionError(f"{process.args} was not over after {deadline_s} s\n{tail}") from None
     finally:
         end_group(process)
-    return Ended(process.args, shell_status(process.returncode), out, err)
+    taken = max(after - begun for after, begun in zip(taken_s(), process.taken_before_s))
+    return Ended(process.args, shell_status(process.returncode), out, err, taken)
 
 
 def taken_s():
@@ -297,10 +302,7 @@ def taken_s():
 
 
 def execute(args, data=b"", deadline_s=DEADLINE_S, **options):
-    before = taken_s()
-    ended = finish(spawn(args, **options), data, deadline_s)
-    ended.taken_s = max(after - begun for after, begun in zip(taken_s(), before))
-    return ended
+    return finish(spawn(args, **options), data, deadline_s)
 
 
 def read_line(process, deadline_s=DEADLINE_S):

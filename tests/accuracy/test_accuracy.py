@@ -141,16 +141,21 @@ def test_cpu_is_the_kernels_figure(cairn, interpreter):
     file, ended = cairn.record(interpreter, "cpu_mix.py", 4.0)
     facts = ended.last_json()
     cpu_s = sum(cairn.collapsed(file, "--metric", "cpu").values()) / 1e6
-    # The program looks before its own end; what that end costs is in Cairn's sum as well.
-    assert facts["cpu_s"] * 0.99 - 0.02 < cpu_s < facts["cpu_s"] * 1.01 + 0.08, (cpu_s, facts)
+    # The program looks before its own end; what that end costs is in Cairn's sum as well. In the clock
+    # that young threads are asked for is what the host took, in the program's own it is not.
+    most_s = facts["cpu_s"] * 1.01 + 0.08 + ended.taken_s
+    assert facts["cpu_s"] * 0.99 - 0.02 < cpu_s < most_s, (cpu_s, facts)
     for thread, thread_s in facts["thread_cpu_s"].items():
         seen_s = sum(cairn.collapsed(file, "--metric", "cpu", "--thread", thread).values()) / 1e6
-        assert abs(seen_s - thread_s) < 0.01 * thread_s + 0.01, (thread, seen_s, thread_s)
+        near_s = 0.01 * thread_s + 0.01
+        assert -near_s < seen_s - thread_s < near_s + ended.taken_s, (thread, seen_s, thread_s)
 
 
-def check_brief_threads(cairn, file, facts, most_of_first, what):
+def check_brief_threads(cairn, file, ended, most_of_first, what):
     """The kernel forgets them when they are over; the process' own sum must come out all the same,
-    and each function's part of it."""
+    and each function's part of it. The clock that young threads are asked for goes on while the host
+    has their processor: rows can hold so much more than the kernel's sums."""
+    facts, taken_s = ended.last_json(), ended.taken_s
     report = cairn.report(file, "--metric", "cpu", "--idle")
     # A look takes about as long as a thread is there before it is in Python and after: which of the
     # two it was in cannot be told.
@@ -164,21 +169,22 @@ def check_brief_threads(cairn, file, facts, most_of_first, what):
     (row,) = [row for row in report["rows"] if row["name"] == "brief_life"]
     low_s, high_s = (row["total_s"] * row[key] / row["total_share"] for key in ("total_low", "total_high"))
     print(
-        f"\n{what}: {cpu_s:.3f} of {all_s:.3f} s, brief_life {least_s:.3f}..{most_s:.3f} "
+        f"\n{what}, the host took {taken_s:.3f} s: "
+        f"{cpu_s:.3f} of {all_s:.3f} s, brief_life {least_s:.3f}..{most_s:.3f} "
         f"seen as {row['total_s']:.3f} in {low_s:.3f}..{high_s:.3f}, {for_others_s:.3f} in the first thread"
     )
     # What the last tick and the end leave over is a matter of milliseconds, not of the sum.
-    assert abs(cpu_s - all_s) < 0.01 * all_s + 0.005, (cpu_s, all_s)
-    assert row["total_s"] - WIDER * (row["total_s"] - low_s) <= most_s, row
+    near_s = 0.01 * all_s + 0.005
+    assert -near_s < cpu_s - all_s < near_s + taken_s, (cpu_s, all_s)
+    assert row["total_s"] - WIDER * (row["total_s"] - low_s) <= most_s + taken_s, row
     assert least_s <= row["total_s"] + WIDER * (high_s - row["total_s"]) + for_others_s, row
-    assert for_others_s < most_of_first * all_s, (for_others_s, all_s)
+    assert for_others_s < most_of_first * all_s + taken_s, (for_others_s, all_s)
 
 
 @pytest.mark.parametrize("script", ["brief.py", "thread_churn.py"])
 def test_cpu_of_threads_that_come_and_go_is_the_kernels_figure(cairn, interpreter, script):
     file, ended = cairn.record(interpreter, script, 4.0)
-    what = f"{interpreter.label} {script}, the host took {ended.taken_s:.3f} s"
-    check_brief_threads(cairn, file, ended.last_json(), 0.1, what)
+    check_brief_threads(cairn, file, ended, 0.1, f"{interpreter.label} {script}")
 
 
 @pytest.mark.parametrize("script", ["brief.py", "thread_churn.py"])
@@ -199,8 +205,7 @@ def test_cpu_of_threads_that_come_and_go_while_cairn_is_stopped(cairn, python, s
     except BaseException:
         harness.end_group(run)
         raise
-    ended = harness.finish(run)
-    check_brief_threads(cairn, file, ended.expect().last_json(), 0.02, script)
+    check_brief_threads(cairn, file, harness.finish(run).expect(), 0.02, script)
 
 
 def stat_of(pid):
@@ -244,11 +249,12 @@ def test_cpu_that_was_used_while_cairn_stood_still_is_the_kernels_figure(cairn, 
     except BaseException:
         harness.end_group(run)
         raise
-    harness.finish(run).expect()
+    ended = harness.finish(run).expect()
     recording = cairn.report(file)["recording"]
     all_s = recording["user_s"] + recording["sys_s"]
     cpu_s = sum(cairn.collapsed(file, "--metric", "cpu").values()) / 1e6
-    assert abs(cpu_s - all_s) < 0.01 * all_s + 0.005, (cpu_s, all_s)
+    near_s = 0.01 * all_s + 0.005
+    assert -near_s < cpu_s - all_s < near_s + ended.taken_s, (cpu_s, all_s)
 
 
 def lines_of_functions(script):
@@ -311,4 +317,6 @@ def test_two_cores_of_work_are_two_cores(cairn, interpreter):
         pytest.skip("one core only")
     file, ended = cairn.record(interpreter, "children.py", "fork", 3.0)
     wall_s = time_in(cairn.collapsed(file), "child_work") / 1e6
-    assert 5.5 - ended.taken_s < wall_s < 6.3 + ended.taken_s
+    # Each of the two may have gone on for as long as nobody saw it, and so may be seen.
+    spun_s, blind_s = sum(ended.last_json()["spun_s"]), 2 * cairn.blind_s(file, ended)
+    assert spun_s - 0.5 - blind_s < wall_s < spun_s + 0.2 + blind_s, (wall_s, spun_s)

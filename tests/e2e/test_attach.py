@@ -83,13 +83,19 @@ def test_the_target_survives_the_death_of_cairn(cairn, interpreter, worker, fold
     assert time_in(cairn.collapsed(folder / "out.cairn"), "one_round") > 0
 
 
+def state_of(pid):
+    """One letter, as ps shows it."""
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+
+
 def test_a_stopped_target_stays_stopped(cairn, python, worker):
     target = worker(python)
     os.kill(target.pid, signal.SIGSTOP)
+    while state_of(target.pid) != "T":  # it takes the signal when it has a processor
+        os.sched_yield()
     ended = cairn("dump", target.pid).expect()
     assert "main" in ended.text
-    stat = Path(f"/proc/{target.pid}/stat").read_text()
-    assert stat.rpartition(")")[2].split()[0] == "T"
+    assert state_of(target.pid) == "T"
     os.kill(target.pid, signal.SIGCONT)
     target.check_answer()
 
@@ -97,10 +103,11 @@ def test_a_stopped_target_stays_stopped(cairn, python, worker):
 def test_two_at_once_see_the_same(cairn, python, worker, folder):
     target = worker(python)
     both = [cairn.spawn("attach", "--for", "700ms", "-o", f"{i}.cairn", target.pid) for i in (1, 2)]
-    for one in both:
-        finish(one).expect(0)
+    ended = [finish(one).expect(0) for one in both]
     for i in (1, 2):
-        assert time_in(cairn.collapsed(folder / f"{i}.cairn"), "one_round") > 400_000
+        file = folder / f"{i}.cairn"
+        least_us = 400_000 - cairn.blind_s(file, ended[i - 1]) * 1e6
+        assert time_in(cairn.collapsed(file), "one_round") > max(0, least_us)
     target.check_answer()
 
 
@@ -203,4 +210,4 @@ def test_wall_time_before_attaching_is_not_claimed(cairn, python, worker, folder
     whole_s = sum(stacks.values()) / 1e6
     blind_s = cairn.blind_s(folder / "out.cairn", ended)
     assert 0.4 - blind_s < whole_s < 0.9 + blind_s
-    assert stacks.get((Frame("[not python]"),), 0) < 250_000
+    assert stacks.get((Frame("[not python]"),), 0) < 250_000 + blind_s * 1e6

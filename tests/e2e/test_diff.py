@@ -27,7 +27,7 @@ def runs(python, tmp_path_factory):
 @pytest.fixture(scope="module")
 def names(python, tmp_path_factory):
     cairn = harness.Cairn(tmp_path_factory.mktemp("names"))
-    return cairn.need_sight(*cairn.record(python, "names.py", 0.9))
+    return cairn.need_sight(*cairn.record(python, "names.py", 0.9, 9))
 
 
 def compare(cairn, before, after, *options, status=0):

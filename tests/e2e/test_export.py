@@ -167,7 +167,7 @@ def test_flamegraph_is_one_static_file(cairn, recording, folder):
 
 
 def test_hard_names_survive_every_format(cairn, python):
-    file, ended = cairn.record(python, "names.py", 0.9)
+    file, ended = cairn.record(python, "names.py", 0.9, 9)
     facts = ended.last_json()
     document = json.loads(cairn("export", "-f", "speedscope", file).expect().out)
     frames = {(frame["name"], frame.get("file")) for frame in document["shared"]["frames"]}

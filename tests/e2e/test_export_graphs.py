@@ -133,7 +133,7 @@ def test_dot_is_what_gprof2dot_draws(gprof2dot, cairn, busy_recording, folder, o
 
 def test_dot_holds_no_foreign_text(cairn, python, folder):
     """Names that end strings and lines: every line is one statement, every string ends."""
-    file, _ = cairn.record(python, "names.py", 0.9)
+    file, _ = cairn.record(python, "names.py", 0.9, 9)
     text = cairn("export", "-f", "dot", "-n", "0", "-e", "0", file).expect().text
     lines = text.splitlines()
     assert lines[0] == "digraph {" and lines[-1] == "}"

@@ -30,7 +30,7 @@ def recording(python, tmp_path_factory):
     """Threads and states enough that a sum put in the wrong place would show."""
     cairn = harness.Cairn(tmp_path_factory.mktemp("html"))
     file, ended = cairn.record(python, "states.py", 0.8)
-    return cairn.need_sight(file, ended), ended.last_json()
+    return cairn.need_sight(file, ended), cairn.blind_s(file, ended)
 
 
 def make(cairn, file, *options, name="page.html"):
@@ -155,8 +155,11 @@ def test_its_sums_are_those_of_the_report(cairn, recording, metric):
         waited = sum(idle) if metric in ("wall", "blocked") else 0
         assert waited == round(report["idle_s"] * 1e9)
         assert set(threads) <= set(range(len(data["threads"])))
-        count = data["slices"]["count"]
-        assert set(slices) == set(range(count)) and count >= 32, "none without its ticks"
+        count, width_s = data["slices"]["count"], data["slices"]["width_ns"] / 1e9
+        without = set(range(count)) - set(slices)
+        assert set(slices) <= set(range(count)) and count >= 32
+        # Between two ticks lie no more than two that came and those that were missed.
+        assert len(without) * width_s <= recording[1] + 0.003, "none without its ticks"
 
 
 @pytest.mark.parametrize("first, last", [(0, 5), (10, 25), (31, 32)])

@@ -9,6 +9,7 @@ from test_html import axe, browser, make, opened, parts, seconds, tab  # noqa: F
 import harness
 from test_max_overhead import COUNT, PROGRAM
 
+HYBRID_ROUNDS = 1000
 OWN = ("leaf", "fib", "even", "odd", "steps", "secret", "other", "main")
 
 
@@ -19,12 +20,13 @@ def recordings(python, tmp_path_factory):
         pytest.skip("no module was built for it")
     cairn = harness.Cairn(tmp_path_factory.mktemp("counts"))
     files = {}
-    for name, options in (("all", ["--exact", "--lines", "--opcodes", "--timeline"]),
-                          ("lines", ["--lines"]), ("calls", ["--exact", "-r", "1hz"]),
-                          ("hybrid", ["--lines=hybrid"])):
+    # Where times are those of samples it goes on for longer than a machine stands still.
+    for name, options, rounds in (("all", ["--exact", "--lines", "--opcodes", "--timeline"], 6),
+                                  ("lines", ["--lines"], 6), ("calls", ["--exact", "-r", "1hz"], 6),
+                                  ("hybrid", ["--lines=hybrid"], HYBRID_ROUNDS)):
         files[name] = cairn.folder / f"{name}.cairn"
         cairn("run", "--report", "none", *options, "-o", files[name], "--",
-              *python.command("paged.py"), env={"PYTHONPATH": python.package()}).expect()
+              *python.command("paged.py", rounds), env={"PYTHONPATH": python.package()}).expect()
     return files
 
 

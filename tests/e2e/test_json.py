@@ -140,8 +140,12 @@ def test_regions_and_marks(cairn, python):
     ):
         env = {"PYTHONPATH": python.package()}
         file, _ = cairn.record(python, "regions.py", case, env=env)
-        told = [pair for pair in printed(cairn.report(file, *words)) if pair[0].startswith(what)]
-        assert {path for path, _ in told} == {key for key in page if key.startswith(what)}
+        report = cairn.report(file, *words)
+        told = [pair for pair in printed(report) if pair[0].startswith(what)]
+        wanted = {key for key in page if key.startswith(what)}
+        if case == "uneven" and not report["slow_regions"]["enough"]:  # which is the machine's to say
+            wanted = {key for key in wanted if not key.startswith("slow_regions.rows[]")}
+        assert {path for path, _ in told} == wanted
         for path, value in told:
             assert any(KINDS[kind](value) for kind in page[path]), (path, value)
 

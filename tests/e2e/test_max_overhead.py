@@ -35,7 +35,7 @@ def calls(count):
 def nest(depth):
     if depth:
         return nest(depth - 1)
-    for i in range(100000):
+    for i in range(int(sys.argv[1])):
         other(i)
 def main(count):
     calls(count)

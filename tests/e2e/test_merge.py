@@ -18,7 +18,8 @@ def files(python, tmp_path_factory):
     for name, script, seconds, options in (
         ("states", "states.py", 1.5, ["--flush", "50ms"]),
         ("names", "names.py", 0.8, []),
-        ("rotated", "states.py", 5, ["--rotate", "64k", "-r", "10khz", "--flush", "50ms"]),
+        # Of 5 s the third file is large enough where no second was lost.
+        ("rotated", "states.py", 7.5, ["--rotate", "64k", "-r", "10khz", "--flush", "50ms"]),
     ):
         made.append(cairn.folder / f"{name}.cairn")
         cairn("run", "--report", "none", *options, "-o", made[-1], "--python", python.executable,

@@ -112,7 +112,7 @@ int main(int argc, char **argv)
         _PyRuntime[i] = 4097;
     if (argc > 1)
         nanosleep(&(struct timespec){30, 0}, 0);
-    while (clock() < CLOCKS_PER_SEC / 25)
+    while (clock() < CLOCKS_PER_SEC * 3 / 10) /* to be looked at at all, by one who was kept from it */
         ;
     return 0;
 }

@@ -190,7 +190,8 @@ def test_a_region_cuts_what_is_shown(cairn, interpreter, place):
     report = cairn.report(file, "--region", "page", "--idle")
     spent = {row["name"]: row["total_s"] for row in report["rows"]}
     # Each of its edges may lie anywhere between two ticks, and those may come late.
-    slack_s = 0.03 * sum(taken) + cairn.blind_s(file, done)
+    blind_s = cairn.blind_s(file, done)
+    slack_s = 0.03 * sum(taken) + blind_s
     assert report["base_s"] == pytest.approx(rows["page"]["total_s"], abs=slack_s)
     assert spent["usual"] == pytest.approx(sum(truth["usual"]), abs=0.02 + slack_s)
     assert spent["seldom"] == pytest.approx(sum(truth["seldom"]), abs=0.02 + slack_s)
@@ -200,13 +201,17 @@ def test_a_region_cuts_what_is_shown(cairn, interpreter, place):
         assert slow[part]["mean_s"] == pytest.approx(mean_s[part], abs=0.004 + slack_s)
     if slow["enough"]:
         told = [row for row in slow["rows"] if row["distinguishable"] and row["more_s"] > 0]
-        assert told[0]["name"] == "spin"
         more_s = mean_s["slow"] - mean_s["middle"]
-        assert told[0]["more_s"] == pytest.approx(more_s, abs=0.004 + slack_s)
+        # One that nobody saw for as long as the slow ones last can hide what these have more of.
+        assert (told and told[0]["name"] == "spin") or blind_s > mean_s["slow"], slow
+        for row in told[:1]:
+            assert row["more_s"] == pytest.approx(more_s, abs=0.004 + slack_s)
     for length, count, names in (("slow", 6, {"seldom"}), ("middle", 30, {"usual"})):
         part = cairn.report(file, "--region", "p?ge", "--region-length", length, "--idle")
         assert part["slow_regions"] is None
-        assert names <= {row["name"] for row in part["rows"] if row["total_s"] > 0.02}
+        least_s = sum(min(truth[name]) for name in names) * count / 2 - blind_s
+        seen = {row["name"] for row in part["rows"] if row["total_s"] > least_s}
+        assert names <= seen or least_s <= 0, part["rows"]
         assert part["base_s"] == pytest.approx(count * mean_s[length], abs=0.02 + slack_s)
     cairn("report", "--region", "page", "--thread", "beside", file).expect(harness.USAGE)
     text = cairn("report", "--region", "page", file).expect().text
@@ -236,7 +241,9 @@ def test_a_trace_draws_them(cairn, interpreter, place):
     samples = [event["ts"] for event in events if event["ph"] == "B" and event["name"] == "spin"]
     # A row begins at the tick before.
     blind_us = cairn.blind_s(cairn.folder / "x.cairn", done) * 1e6
-    assert spans["outer"][0][0] - 2000 - blind_us < min(samples) < spans["outer"][-1][1]
+    assert samples or blind_us > 100_000
+    for begin in samples[:1]:
+        assert spans["outer"][0][0] - 2000 - blind_us < begin < spans["outer"][-1][1]
 
 
 @pytest.mark.parametrize("case", ["nested", "tasks", "threads", "moments"])

@@ -70,11 +70,12 @@ def test_recursion_of_every_depth(cairn, interpreter):
 
 
 def test_deep_stacks_are_whole(cairn, interpreter):
-    file, _ = cairn.record(interpreter, "deep.py", 0.6)
+    file, ended = cairn.record(interpreter, "deep.py", 0.6)
     stacks = cairn.collapsed(file)
     path = interpreter.path("deep.py")
     spinning = {s: v for s, v in stacks.items() if has_frame(s, "spin")}
-    assert sum(spinning.values()) > 400_000
+    least_s = ended.last_json()["spin_s"] - 0.2 - cairn.blind_s(file, ended)
+    assert sum(spinning.values()) > max(0, least_s * 1e6)
     for stack in spinning:
         if TORN in stack:
             continue
@@ -84,7 +85,7 @@ def test_deep_stacks_are_whole(cairn, interpreter):
 
 
 def test_hard_names(cairn, interpreter):
-    file, ended = cairn.record(interpreter, "names.py", 2.7)
+    file, ended = cairn.record(interpreter, "names.py", 2.7, 9)
     facts = ended.last_json()
     text = cairn("export", "-f", "collapsed", "--threads", file).expect().text
     assert all(ord(c) >= 32 or c == "\n" for c in text)
@@ -125,7 +126,10 @@ def test_cpu_metric_is_exact(cairn, interpreter):
     file, ended = cairn.record(interpreter, "states.py", 1.0)
     for thread, facts in ended.last_json().items():
         stacks = cairn.collapsed(file, "--metric", "cpu", "--thread", thread)
-        assert abs(sum(stacks.values()) / 1e6 - facts["cpu_s"]) < 0.02 + 0.02 * facts["cpu_s"]
+        above_s = sum(stacks.values()) / 1e6 - facts["cpu_s"]
+        near_s = 0.02 + 0.02 * facts["cpu_s"]
+        # In the clock that young threads are asked for is what the host took, in their own it is not.
+        assert -near_s < above_s < near_s + ended.taken_s, (thread, above_s, facts)
 
 
 def test_sixty_four_idle_threads(cairn, interpreter):
@@ -230,7 +234,7 @@ def test_greenlets(cairn, script):
         own = [frame.name for frame in stack if frame.file == path]
         assert all(pair in legal for pair in zip(own, own[1:])), stack
     for name in GREENLETS[script]:
-        assert time_in(stacks, name) > 50, name
+        assert time_in(stacks, name) > 0.04 * sum(stacks.values()), name
     assert cairn.report(file)["quality"]["torn_share"] <= 0.02
 
 

@@ -33,51 +33,64 @@ def pids_by_role(cairn, file):
     return {row["role"]: row["pid"] for row in rows}
 
 
+def most_missed(blind_s):
+    """How many of the workers can be over before anybody looks: worker i needs (i + 1) steps, so who
+    stood still for two can have missed the first two."""
+    return min(WORKERS, int(blind_s / STEP_S))
+
+
 @pytest.mark.parametrize("method", ["fork", "spawn", "forkserver", "executor", "subprocess"])
 def test_workers_are_named_and_not_averaged(cairn, interpreter, method):
     file, ended = cairn.record(interpreter, "trees.py", method, WORKERS)
     facts = ended.last_json()
     name = "trees" if method == "subprocess" else "worker"
-    report = cairn.report(file)
+    report, blind_s = cairn.report(file), cairn.blind_s(file, ended)
     roles = roles_of(report)
     if method == "subprocess":
         name = "trees trees"  # the same program, started by itself
-    workers = roles[name]
-    assert workers["count"] == workers["sampled"] == WORKERS, report["roles"]
     assert roles["trees"]["count"] == 1 and roles["trees"]["parent"] is None
-    assert workers["parent"] == ("forkserver" if method == "forkserver" else "trees")
     assert ("forkserver" in roles) == (method == "forkserver")
     assert ("resource_tracker" in roles) == (method in ("spawn", "forkserver"))
 
     labels = pids_by_role(cairn, file)
-    found = {labels[f"{name} {i}"] for i in range(WORKERS)}
-    assert found == set(facts["children"])
-    assert labels["trees"] == facts["parent"]
+    found = {pid for label, pid in labels.items() if name in (label, label.rpartition(" ")[0])}
+    assert found <= set(facts["children"]) and labels["trees"] == facts["parent"]
+    if len(found) < WORKERS:
+        assert WORKERS - len(found) <= most_missed(blind_s), (report["roles"], blind_s)
+        return  # the rest is about four
+    assert found == {labels[f"{name} {i}"] for i in range(WORKERS)}
+    workers = roles[name]
+    assert workers["count"] == workers["sampled"] == WORKERS, report["roles"]
+    assert workers["parent"] == ("forkserver" if method == "forkserver" else "trees")
 
-    # The least has one step to do and the most four; each has its own start-up besides.
+    # The least has one step to do and the most four; each has its own start-up besides. What one did
+    # behind the last look at it is not known.
     cpu, wall = workers["cpu"], workers["wall"]
-    assert cpu["max_s"] - cpu["min_s"] > 1.5 * STEP_S
+    assert cpu["max_s"] - cpu["min_s"] > 1.5 * STEP_S - blind_s
     assert cpu["min_s"] <= cpu["median_s"] <= cpu["max_s"]
-    assert cpu["max_s"] > 3.2 * STEP_S
+    assert cpu["max_s"] > 3.2 * STEP_S - blind_s
     assert 0 < wall["min_s"] <= wall["median_s"] <= wall["max_s"] <= report["recording"]["wall_s"]
     on_cpu = roles_of(cairn.report(file, "--metric", "cpu"))[name]
     assert on_cpu["function"] == "work"
 
     stacks = cairn.collapsed(file, "--process", workers["kind"], "--metric", "cpu")
     alone = cairn.collapsed(file, "--process", f"{name} 0", "--processes", "--metric", "cpu")
-    least_s = 0.7 * sum(range(1, WORKERS + 1)) * STEP_S - cairn.blind_s(file, ended)
+    least_s = 0.7 * sum(range(1, WORKERS + 1)) * STEP_S - blind_s
     assert time_in(stacks, "work") > least_s * 1e6
     assert len({stack[0].name for stack in alone}) == 1
 
 
 def test_the_report_names_roles(cairn, python):
-    file, _ = cairn.record(python, "trees.py", "fork", WORKERS)
+    file, ended = cairn.record(python, "trees.py", "fork", WORKERS)
     text = cairn("report", file).expect().text
     section = text[text.index("\nprocesses ") :].split("\n\n")[0]
-    assert "  trees " in section and f"  worker 0–{WORKERS - 1} " in section, text
+    seen = roles_of(cairn.report(file))["worker"]["count"]
+    assert WORKERS - most_missed(cairn.blind_s(file, ended)) <= seen <= WORKERS
+    assert "  trees " in section
+    assert f"  worker 0–{seen - 1} " in section or seen < 2, text
     assert " % work (trees)" in section, text
     by_process = cairn("report", "--by", "process", file).expect().text
-    assert "  worker 2  " in by_process
+    assert f"  worker {seen - 1}  " in by_process or seen < 2
 
 
 def test_joblib(cairn, folder):
@@ -133,12 +146,12 @@ def test_children_are_found_without_records_of_forks(cairn, python, folder):
     file = folder / "polled.cairn"
     refuse = [sys.executable, harness.TARGETS / "refuse.py", "perf_event_open"]
     run = [*refuse, cairn.binary, "run", "-o", file, *python.command("trees.py", "brief", 20)]
-    facts = harness.execute(run, **cairn.options({})).expect().last_json()
+    ended = harness.execute(run, **cairn.options({})).expect()
     report = cairn.report(file, "--by", "process", "--idle")
     assert report["recording"]["children"] == "poll"
-    seen = set(facts["children"]) & {row["pid"] for row in report["rows"]}
+    seen = set(ended.last_json()["children"]) & {row["pid"] for row in report["rows"]}
     # Looked for every 10 ms: who does not get a processor for five of those misses one.
-    assert len(seen) >= 15
+    assert len(seen) >= 15 - cairn.blind_s(file, ended) // 0.04 and seen
     assert roles_of(report)["fork"]["count"] == len(seen)
 
 
@@ -172,7 +185,8 @@ def test_threads_of_copies_have_their_own_names(cairn, interpreter):
     file, ended = cairn.record(interpreter, "trees.py", "threads", WORKERS)
     rows = cairn.report(file, "--by", "thread", "--idle", "--metric", "cpu")["rows"]
     names = [row["name"] for row in rows if row["name"].startswith("inner-")]
-    assert sorted(names) == [f"inner-{i}" for i in range(WORKERS)], rows
+    assert len(names) >= WORKERS - most_missed(cairn.blind_s(file, ended)), rows
+    assert len(set(names)) == len(names) and {*names} <= {f"inner-{i}" for i in range(WORKERS)}, rows
     assert len(set(ended.last_json()["children"])) == WORKERS
 
 
@@ -191,8 +205,10 @@ def test_a_pid_that_is_used_again_is_another_process(cairn, python):
     rows = [row for row in cairn.report(file, "--by", "process", "--idle")["rows"]
             if row["pid"] == pid]
     stacks = cairn.collapsed(file, "--process", str(pid))
-    assert len(rows) >= 2, "both children have a row of their own"
-    least_us = 0.15e6 - cairn.blind_s(file, ended) * 1e6
+    blind_s = cairn.blind_s(file, ended)
+    # Each works for 0.3 s: who stood still for that can have missed one of them.
+    assert len(rows) >= 2 - (blind_s > 0.28), "both children have a row of their own"
+    least_us = 0.15e6 - blind_s * 1e6
     assert time_in(stacks, "first_work") > least_us
     assert time_in(stacks, "second_work") > least_us
 
@@ -220,7 +236,8 @@ def test_processes_without_end_are_told_of_once(cairn, python, folder):
         "for _ in range(12):\n"
         "    if os.fork() == 0:\n        time.sleep(0.06)\n        os._exit(0)\n"
         "    os.wait()\n"
-        f"subprocess.run([{other.executable!r}, '-c', 'import time; time.sleep(0.3)'])\n")
+        # Longer than a machine stands still: it must be looked into while it is there.
+        f"subprocess.run([{other.executable!r}, '-c', 'import time; time.sleep(1.5)'])\n")
     cairn("run", "--report", "none", "-o", "x.cairn", "--", python.executable, "program.py").expect()
     told = cairn.report(folder / "x.cairn")["recording"]["environment"]
     pythons = {key: value for key, value in told.items() if re.match(r"target\.python(\.\d+)?$", key)}

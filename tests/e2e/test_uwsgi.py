@@ -62,12 +62,14 @@ def test_every_worker_and_thread_is_seen(cairn, folder, uwsgi):
     except BaseException:
         harness.end_group(run)
         raise
-    assert harness.finish(run).status == 0
+    ended = harness.finish(run)
+    assert ended.status == 0
     assert len(pids) == REQUESTS
+    blind_s = cairn.blind_s(file, ended)
     stacks = cairn.collapsed(file, "--processes")
     for pid in set(pids):
         own = {s: v for s, v in stacks.items() if s[0].name == f"process:{pid}"}
         # Two threads that are busy for so long take longer when they share a GIL, never less.
-        assert time_in(own, "answer") / 1e6 > 0.95 * ANSWER_S * pids.count(pid)
+        assert time_in(own, "answer") / 1e6 > 0.95 * ANSWER_S * pids.count(pid) - 2 * blind_s
         assert all(s[1].name == "application" for s in own if s[-1].name == "answer")
     assert cairn.report(file)["quality"]["torn_share"] < 0.01

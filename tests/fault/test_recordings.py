@@ -14,7 +14,8 @@ SEED = 20240229
 def small(python, tmp_path_factory):
     """A small whole recording of many parts: its bytes and what a report of it says."""
     cairn = harness.Cairn(tmp_path_factory.mktemp("small"))
-    file, _ = cairn.record(python, "states.py", 0.5, options=["-r", "200hz", "--flush", "50ms"])
+    # Of many parts also where nothing is written for a second.
+    file, _ = cairn.record(python, "states.py", 1.5, options=["-r", "200hz", "--flush", "50ms"])
     return file.read_bytes(), cairn.report(file)["quality"]
 
 
@@ -142,5 +143,7 @@ def test_at_most_a_second_is_lost(cairn, python, folder):
     ended = finish(process, f"{process.pid}\n".encode())
     assert ended.status == 137
     recorded_s = time_in(cairn.collapsed(folder / "x.cairn"), "spin") / 1e6
-    # What stood still for so long at once was the machine: Cairn could not write either.
-    assert recorded_s > 3.2 - 1.2 - float(ended.text), "1 s, and what the start took"
+    # What stood still for so long at once was the machine: Cairn could not write either; nor could it
+    # where the host had the processor of Cairn alone.
+    still_s = max(float(ended.text), ended.taken_s)
+    assert recorded_s > 3.2 - 1.2 - still_s, "1 s, and what the start took"

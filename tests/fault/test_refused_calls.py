@@ -28,7 +28,9 @@ def test_without_perf_events_children_are_polled_for_and_cpu_is_still_known(cair
         assert spun > 0.6e6 - blind_s * 1e6, "a child was missed"
     cpu_s = sum(cairn.collapsed("x.cairn", "--metric", "cpu").values()) / 1e6
     recorded = document["recording"]
-    assert cpu_s > 0.7 * (recorded["user_s"] + recorded["sys_s"]), "on a busy machine too"
+    # What ran behind the last look at a child is not known: of each of the two so much.
+    least_s = 0.7 * (recorded["user_s"] + recorded["sys_s"]) - len(facts["children"]) * blind_s
+    assert cpu_s > least_s, "on a busy machine too"
 
 
 def test_without_remote_reading_it_says_so_and_the_program_is_none_the_worse(cairn, python):

@@ -2,7 +2,8 @@
 
     children.py fork|subprocess|spawn|fork-exec [SECONDS]
 
-Children spin in `child_work`, the parent in `parent_work`. Prints the pids.
+Children spin in `child_work`, the parent in `parent_work`. Prints the pids, and where they are forked
+how long each child spun.
 """
 import json
 import multiprocessing
@@ -12,6 +13,7 @@ import sys
 import time
 
 CHILDREN = 2
+told = []  # pipes: what each forked child says
 
 
 def spin(seconds):
@@ -21,7 +23,9 @@ def spin(seconds):
 
 
 def child_work(seconds):
+    start = time.perf_counter()
     spin(seconds)
+    return time.perf_counter() - start
 
 
 def parent_work(seconds):
@@ -35,11 +39,14 @@ def child_command(seconds):
 def by_fork(seconds):
     pids = []
     for _ in range(CHILDREN):
+        reader, writer = os.pipe()
         pid = os.fork()
         if pid == 0:
-            child_work(seconds)
+            os.write(writer, b"%.6f" % child_work(seconds))
             os._exit(0)
+        os.close(writer)
         pids.append(pid)
+        told.append(reader)
     parent_work(seconds)
     for pid in pids:
         os.waitpid(pid, 0)
@@ -91,7 +98,8 @@ def main():
         "spawn": by_spawn,
     }
     pids = how[mode](seconds)
-    print(json.dumps({"parent": os.getpid(), "children": pids}))
+    spun_s = [float(os.read(reader, 100)) for reader in told]
+    print(json.dumps({"parent": os.getpid(), "children": pids, "spun_s": spun_s}))
 
 
 if __name__ == "__main__":

@@ -2,14 +2,14 @@
 
     comings.py WORK_S
 
-Prints the CPU time of each that stays, by its name.
+They stay for longer than a machine stands still. Prints the CPU time of each that stays, by its name.
 """
 import json
 import sys
 import threading
 import time
 
-STAY = 8
+STAY, STAY_S = 8, 1.3
 WORK_S = float(sys.argv[1])
 over = threading.Event()
 gone = threading.Event()
@@ -45,7 +45,7 @@ def main():
     staying = [threading.Thread(target=stay, name=f"stay-{i}") for i in range(STAY)]
     for thread in staying:
         thread.start()
-    time.sleep(STAY * WORK_S + 0.3)
+    time.sleep(STAY * WORK_S + STAY_S)
     over.set()
     for thread in staying:
         thread.join()

@@ -2,13 +2,15 @@
 
     hostile.py [SECONDS]
 
-Of a stretch in which it does not run a millisecond counts: however the machine stalls, each function
-is there to be seen. Prints the names, as JSON without a character that is not ASCII.
+Of a stretch in which it does not run a millisecond counts, and they take turns: however the machine
+stalls, each function is there to be seen. Prints the names, as JSON without a character that is not
+ASCII.
 """
 import json
 import sys
 import time
 
+TURNS = 8
 FUNCTIONS = [
     "</script><script>window.obeyed=1</script>",
     "<img src=x onerror=window.obeyed=1>",
@@ -30,12 +32,14 @@ def spin(seconds, clock):
 
 def main():
     seconds = float(sys.argv[1]) if len(sys.argv) > 1 else 1.4
+    functions = []
     for name in FUNCTIONS:
         names = {"co_name": name}
         if hasattr(spin.__code__, "co_qualname"):
             names["co_qualname"] = name
-        exec_as = type(spin)(spin.__code__.replace(**names), globals())
-        exec_as(seconds / len(FUNCTIONS), time.perf_counter)
+        functions.append(type(spin)(spin.__code__.replace(**names), globals()))
+    for function in functions * TURNS:
+        function(seconds / len(functions) / TURNS, time.perf_counter)
     print(json.dumps({"functions": FUNCTIONS}))
 
 

@@ -1,11 +1,12 @@
 """Functions, a file and a thread whose names are hard on whoever prints them.
 
-    names.py [SECONDS]
+    names.py [SECONDS [TURNS]]
 
 Of a stretch in which it does not run a millisecond counts: however the machine stalls, each function
-is there to be seen. Prints the names as they are: `functions` are the qualified names, `file` the file
-name of the code that is busy there, `thread` the thread, `began_s` when each function began
-(monotonic), `spent_s` how long it took.
+is there to be seen; and where they take so many turns, also by who stands still while it goes on.
+Prints the names as they are: `functions` are the qualified names, `file` the file name of the code
+that is busy there, `thread` the thread, `began_s` when each function began (monotonic), `spent_s` how
+long it took.
 """
 import json
 import sys
@@ -41,12 +42,15 @@ def named(name):
 
 def main():
     seconds = float(sys.argv[1]) if len(sys.argv) > 1 else 1.5
-    began_s, spent_s = [], []
-    for name in FUNCTIONS:
-        function = named(name)
-        began_s.append(time.monotonic())
-        function(seconds / len(FUNCTIONS), time.monotonic)
-        spent_s.append(time.monotonic() - began_s[-1])
+    turns = int(sys.argv[2]) if len(sys.argv) > 2 else 1
+    functions = [named(name) for name in FUNCTIONS]
+    began_s, spent_s = [None] * len(functions), [0.0] * len(functions)
+    for _ in range(turns):
+        for i, function in enumerate(functions):
+            begin = time.monotonic()
+            function(seconds / len(functions) / turns, time.monotonic)
+            spent_s[i] += time.monotonic() - begin
+            began_s[i] = began_s[i] or begin
     print(json.dumps({"functions": FUNCTIONS, "file": FILE, "thread": THREAD,
                       "began_s": began_s, "spent_s": spent_s}))
 

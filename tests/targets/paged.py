@@ -1,5 +1,9 @@
 """What a page has to tell of when calls, lines and instructions are counted: recursion, a generator,
-two threads, regions, marks, and a constant that is nobody's business."""
+two threads, regions, marks, and a constant that is nobody's business.
+
+    paged.py [ROUNDS]
+"""
+import sys
 import threading
 
 import cairn
@@ -41,7 +45,7 @@ def other():
 def main():
     thread = threading.Thread(target=other, name="other")
     thread.start()
-    for round in range(6):
+    for round in range(int(sys.argv[1]) if len(sys.argv) > 1 else 6):
         with cairn.region("load"):
             leaf(3000)
         with cairn.region("work it" if round % 2 else "work"):

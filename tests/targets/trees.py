@@ -57,14 +57,18 @@ def by_context(method, count):
     return [child.pid for child in children]
 
 
+def work_with_all(number):
+    together.wait()
+    return work(number)
+
+
 def by_executor(count):
-    # Each is busy until all have begun, so that none takes the work of another.
+    # Each waits until all have their work, so that none takes that of another.
+    global together
     context = multiprocessing.get_context("fork")
-    barrier = context.Barrier(count)
-    with concurrent.futures.ProcessPoolExecutor(
-        count, mp_context=context, initializer=barrier.wait
-    ) as pool:
-        return sorted(set(pool.map(work, range(count))))
+    together = context.Barrier(count)
+    with concurrent.futures.ProcessPoolExecutor(count, mp_context=context) as pool:
+        return sorted(set(pool.map(work_with_all, range(count))))
 
 
 def by_subprocess(count):
