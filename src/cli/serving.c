@@ -1,6 +1,7 @@
 #include "serving.h"
 
 #include <inttypes.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,6 +22,7 @@
 
 #define TEXT_MAX_BYTES 4096
 #define PART_MAX_BYTES ((size_t)1 << 30)
+#define KEPT_MAX_BYTES (1 << 20)
 #define HTML_TYPE "text/html; charset=utf-8"
 #define BYTES_TYPE "application/octet-stream"
 #define JSON_TYPE "application/json; charset=utf-8"
@@ -287,6 +289,10 @@ int cairn_serve(const struct cairn_serving *serving, const struct cairn_call *ca
     int code, status;
 
     signal(SIGPIPE, SIG_IGN);
+#ifdef M_MMAP_THRESHOLD
+    /* What a page is made of is megabytes: glibc would keep them for the next one. */
+    (void)mallopt(M_MMAP_THRESHOLD, KEPT_MAX_BYTES);
+#endif
     cairn_buf_init(&view.policy, TEXT_MAX_BYTES);
     code = show(&view, call, &err);
     status = code < 0 ? cairn_say_err(&err) : 0;

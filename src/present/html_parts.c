@@ -38,6 +38,9 @@ struct cairn_html_parts {
     size_t cell_count;
     uint8_t kept;                 /* columns in which any cell has something, as bits */
     CAIRN_VEC(struct lane) lanes; /* in the order of the cells */
+    /* Kept, since an answer has to be quick: [cell][column], and the bytes of a block. */
+    uint64_t *sums;
+    uint8_t *bytes;
 };
 
 struct key { /* of a cell */
@@ -233,6 +236,7 @@ static int read_cells(struct maker *maker)
 static int make(struct maker *maker, struct cairn_err *err)
 {
     struct cairn_html_parts *parts = maker->parts;
+    size_t largest = 0;
 
     CAIRN_TRY(open_file(parts));
     CAIRN_TRY(read_cells(maker));
@@ -240,7 +244,12 @@ static int make(struct maker *maker, struct cairn_err *err)
         CAIRN_TRY(make_slice(maker, slice, err));
     for (size_t i = 0; i < parts->cell_count; i++)
         parts->kept |= told(maker->so_far + i * COLUMNS);
-    return 0;
+    for (int i = 0; i < BLOCKS; i++)
+        largest = parts->blocks[i].size_bytes > largest ? parts->blocks[i].size_bytes : largest;
+    parts->bytes = cairn_malloc(largest + 1);
+    parts->sums = maker->values;
+    maker->values = NULL;
+    return parts->bytes ? 0 : -CAIRN_ENOMEM;
 }
 
 int cairn_html_parts_make(const struct cairn_model *model, const struct cairn_tally *whole,
@@ -279,6 +288,8 @@ void cairn_html_parts_free(struct cairn_html_parts *parts)
         return;
     cairn_io_close(&parts->fd);
     cairn_vec_release(&parts->lanes);
+    free(parts->sums);
+    free(parts->bytes);
     free(parts);
 }
 
@@ -316,12 +327,6 @@ void cairn_html_parts_say(const struct cairn_html_parts *parts, const uint32_t *
 
 /* --- answers --- */
 
-struct adding {
-    const struct cairn_html_parts *parts;
-    uint64_t *sums; /* [cell][column]; they wrap while more was taken off than is added yet */
-    uint8_t *bytes; /* of a block */
-};
-
 /* As cairn_cursor_uvarint(), of bytes that we wrote: a million of them for an answer. */
 static inline bool next_number(const uint8_t **at, const uint8_t *end, uint64_t *ret_value)
 {
@@ -339,14 +344,14 @@ static inline bool next_number(const uint8_t **at, const uint8_t *end, uint64_t 
     return false;
 }
 
-static int add_block(struct adding *adding, unsigned index, bool off)
+/* The sums wrap while more was taken off than is added yet. */
+static int add_block(const struct cairn_html_parts *parts, unsigned index, bool off)
 {
-    const struct cairn_html_parts *parts = adding->parts;
     const struct block *block = &parts->blocks[index];
-    const uint8_t *at = adding->bytes, *end = at + block->size_bytes;
+    const uint8_t *at = parts->bytes, *end = at + block->size_bytes;
     uint64_t cell = 0, step, value, *sum;
 
-    if (cairn_io_pread(parts->fd, adding->bytes, block->size_bytes, block->offset) !=
+    if (cairn_io_pread(parts->fd, parts->bytes, block->size_bytes, block->offset) !=
         (ssize_t)block->size_bytes)
         return -CAIRN_EIO;
     while (at < end) {
@@ -356,61 +361,45 @@ static int add_block(struct adding *adding, unsigned index, bool off)
         for (unsigned bits = *at++; bits; bits &= bits - 1) {
             if (!next_number(&at, end, &value))
                 return -CAIRN_EIO;
-            sum = &adding->sums[cell * COLUMNS + (unsigned)__builtin_ctz(bits)];
+            sum = &parts->sums[cell * COLUMNS + (unsigned)__builtin_ctz(bits)];
             *sum += off ? -value : value;
         }
     }
     return 0;
 }
 
-static int add_slices(struct adding *adding, unsigned from, unsigned to, bool off)
+static int add_slices(const struct cairn_html_parts *parts, unsigned from, unsigned to, bool off)
 {
     for (unsigned slice = from; slice < to; slice++)
-        CAIRN_TRY(add_block(adding, slice, off));
+        CAIRN_TRY(add_block(parts, slice, off));
     return 0;
 }
 
 /* All before a slice: from the nearest stop, there or back. */
-static int add_until(struct adding *adding, unsigned slice, bool off)
+static int add_until(const struct cairn_html_parts *parts, unsigned slice, bool off)
 {
     unsigned stop = (slice + EACH / 2) / EACH;
 
     if (stop > 0)
-        CAIRN_TRY(add_block(adding, CAIRN_HTML_PARTS + stop - 1, off));
-    CAIRN_TRY(add_slices(adding, stop * EACH, slice, off));
-    return add_slices(adding, slice, stop * EACH, !off);
+        CAIRN_TRY(add_block(parts, CAIRN_HTML_PARTS + stop - 1, off));
+    CAIRN_TRY(add_slices(parts, stop * EACH, slice, off));
+    return add_slices(parts, slice, stop * EACH, !off);
 }
 
-static int add_up(struct adding *adding, unsigned from, unsigned to)
+static int add_up(const struct cairn_html_parts *parts, unsigned from, unsigned to)
 {
     if (to - from <= EACH)
-        return add_slices(adding, from, to, false);
-    CAIRN_TRY(add_until(adding, to, false));
-    return add_until(adding, from, true);
-}
-
-static int ask(struct adding *adding, unsigned from, unsigned to, struct cairn_buf *buf)
-{
-    const struct cairn_html_parts *parts = adding->parts;
-    size_t largest = 0;
-
-    for (int i = 0; i < BLOCKS; i++)
-        largest = parts->blocks[i].size_bytes > largest ? parts->blocks[i].size_bytes : largest;
-    adding->sums = cairn_calloc(parts->cell_count + 1, COLUMNS * sizeof(*adding->sums));
-    adding->bytes = cairn_malloc(largest + 1);
-    if (!adding->sums || !adding->bytes)
-        return -CAIRN_ENOMEM;
-    CAIRN_TRY(add_up(adding, from, to));
-    return put_block(buf, adding->sums, parts->cell_count);
+        return add_slices(parts, from, to, false);
+    CAIRN_TRY(add_until(parts, to, false));
+    return add_until(parts, from, true);
 }
 
 int cairn_html_parts_ask(const struct cairn_html_parts *parts, unsigned from, unsigned to,
                          struct cairn_buf *buf)
 {
-    struct adding adding = {.parts = parts};
-    int code = from < to && to <= CAIRN_HTML_PARTS ? ask(&adding, from, to, buf) : -CAIRN_EUSAGE;
-
-    free(adding.sums);
-    free(adding.bytes);
-    return code;
+    if (from >= to || to > CAIRN_HTML_PARTS)
+        return -CAIRN_EUSAGE;
+    memset(parts->sums, 0, parts->cell_count * COLUMNS * sizeof(*parts->sums));
+    CAIRN_TRY(add_up(parts, from, to));
+    return put_block(buf, parts->sums, parts->cell_count);
 }

@@ -280,13 +280,22 @@ def test_shapes_of_the_flame_graph_say_the_same(cairn, recording, browser, shape
     with opened(browser, make(cairn, recording[0]), f"#tab=explore&shape={shape}") as page:
         expect(page.locator(".flame canvas")).to_have_attribute("width", re.compile("..."))  # drawn
         page.locator(".flame canvas").focus()
-        said = []
-        for _ in range(4):
-            page.keyboard.press("ArrowUp" if shape == "flame" and said else "ArrowDown")
+        said, detail = [], page.locator("#flame-detail")
+
+        def press(key):
+            page.keyboard.press(key)
             if said:
-                expect(page.locator("#flame-detail")).not_to_have_text(said[-1])
-            said.append(page.locator("#flame-detail").inner_text())
-        assert len(set(said)) == 4 and "all" in said[0], said
+                expect(detail).not_to_have_text(said[-1])
+            said.append(detail.inner_text())
+
+        inwards = "ArrowUp" if shape == "flame" else "ArrowDown"
+        press("ArrowDown")
+        press(inwards)
+        while "_bootstrap" not in said[-1]:  # beside it what began the threads may be too thin to show
+            press("ArrowRight")
+        press(inwards)
+        press(inwards)
+        assert len(set(said)) == len(said) >= 4 and "all" in said[0], said
         for key in ("depth", "cutoff"):
             page.get_by_role("combobox", name=key.capitalize()).select_option(index=1)
             expect(page).to_have_url(re.compile(f"{key}="))
