@@ -30,9 +30,9 @@ static int add(void *ctx, struct cairn_sink *sink, struct cairn_err *err)
         return 0;
     CAIRN_TRY(
         cairn_callspool_write(cairn_buf_cstr(&counting->spool), sink, WRITER_ID, &result, err));
-    counting->calls_missing = result.processes > 0 && result.events == 0;
-    counting->lines_missing =
-        result.lines.processes > 0 && result.lines.events == 0 && result.lines.instructions == 0;
+    counting->calls_missing = result.processes > 0 && result.events == 0 && result.lost == 0;
+    counting->lines_missing = result.lines.processes > 0 && result.lines.events == 0 &&
+                              result.lines.instructions == 0 && result.lines.lost == 0;
     return result.processes > 0 || result.lines.processes > 0 || result.regions.processes > 0;
 }
 

@@ -2,7 +2,8 @@
  *
  * The time is cut into slices. What each of them has of each cell of the page stands in a file that
  * has no name and goes with its descriptor, not in memory; and now and then all until there, so
- * that of a part no more than a few slices near its two ends are added up.
+ * that of a part no more than a few slices near its two ends are added up. In memory is
+ * room for the sums of one answer.
  * Owner: owns all of it. Threads: one at a time.
  */
 #ifndef CAIRN_HTML_PARTS_H
