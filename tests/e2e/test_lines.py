@@ -142,6 +142,12 @@ def test_a_place_where_nothing_ran_is_named(cairn, counting, folder):
         found = cairn.report(folder / "x.cairn")
         assert {row["function"] for row in found["lines"]} >= {"slow"}
         assert "slow" in {row["name"] for row in found["rows"]}
+    (folder / "package").mkdir()
+    (folder / "package" / "tool.py").write_bytes((folder / "program.py").read_bytes())
+    done = cairn("count", "--in", "package.tool", *words, "-m", "package.tool").expect()
+    assert "counted" not in done.talk, done.talk
+    found = cairn.report(folder / "x.cairn")
+    assert {row["function"] for row in found["lines"]} >= {"slow"}
 
 
 def test_what_cairn_does_meanwhile_is_its_own(cairn, counting, folder):

@@ -144,6 +144,18 @@ static bool is_the_programs(PyObject *globals)
     return equals(module, "__main__", 8) || equals(module, "__mp_main__", 11);
 }
 
+/* By what it was found as: with -m PACKAGE.MODULE that is not what it is called. */
+static bool is_found_as(PyObject *globals, const char *name, size_t length)
+{
+    PyObject *spec = PyDict_GetItemString(globals, "__spec__");
+    PyObject *found = spec == NULL ? NULL : PyObject_GetAttrString(spec, "name");
+    bool is = equals(found, name, length);
+
+    Py_XDECREF(found);
+    PyErr_Clear(); /* a script has None */
+    return is;
+}
+
 /* The program's own module, too, by what it would be called if it were imported. */
 static bool is_module(PyCodeObject *code, PyObject *globals, const char *name, size_t length)
 {
@@ -152,7 +164,11 @@ static bool is_module(PyCodeObject *code, PyObject *globals, const char *name, s
 
     if (equals(module_of(globals), name, length))
         return true;
-    path = is_the_programs(globals) ? PyUnicode_AsUTF8AndSize(code->co_filename, &size) : NULL;
+    if (!is_the_programs(globals))
+        return false;
+    if (is_found_as(globals, name, length))
+        return true;
+    path = PyUnicode_AsUTF8AndSize(code->co_filename, &size);
     if (path == NULL)
         return false;
     base = memrchr(path, '/', (size_t)size);
