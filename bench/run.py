@@ -22,6 +22,7 @@ import row_cpu
 import row_import
 import row_lines
 import row_page
+import row_programs
 import row_regions
 import row_report
 import row_single
@@ -35,7 +36,8 @@ import tools
 from bench import Bench
 
 THEMES = (row_speed, row_single, row_churn, row_cpu, row_threads, row_slowdown, row_bytes,
-          row_start, row_report, row_import, row_page, row_trace, row_lines, row_regions)
+          row_start, row_report, row_import, row_page, row_trace, row_lines, row_regions,
+          row_programs)
 ROWS = tuple(row for theme in THEMES for row in theme.ROWS)
 OWN_MOUNTS = "CAIRN_BENCH_OWN_MOUNTS"
 NEWEST_OUTSIDE = (3, 13)  # austin and py-spy read it, and so does every Debian's tool chain
