@@ -1,11 +1,13 @@
 #include "engines.h"
 
+#include <ctype.h>
 #include <math.h>
 
 #include "exactrows.h"
 
 struct making {
     const struct cairn_model *model;
+    unsigned minor; /* of Python 3; 0: not known */
     struct cairn_engine *engines;
     size_t count;
     bool has_bytes; /* those of what counts are told */
@@ -35,6 +37,34 @@ static double each(double all_ns, uint64_t events)
     return events > 0 ? all_ns / (double)events : NAN;
 }
 
+/* Python's minor version: of "3.9.2 (table+probe)". */
+static unsigned minor_of(const struct cairn_model *model)
+{
+    struct cairn_span text = cairn_model_env(model, "target.python");
+    unsigned minor = 0;
+
+    if (text.size_bytes < 3 || text.data[0] != '3' || text.data[1] != '.')
+        return 0;
+    for (size_t i = 2; i < text.size_bytes && i < 4 && isdigit(text.data[i]); i++)
+        minor = 10 * minor + (unsigned)(text.data[i] - '0');
+    return minor;
+}
+
+/* As src/agent/python chooses them. */
+static const char *source_of(const struct making *making, const char *before)
+{
+    return making->minor == 0 ? NULL : making->minor < 12 ? before : "sys.monitoring";
+}
+
+static const char *unseen_of(const struct making *making)
+{
+    static const char all[] = "calls from C to C, of types, and operators";
+
+    return making->minor == 0   ? NULL
+           : making->minor < 12 ? all
+                                : "calls from C to C, and operators";
+}
+
 static void add_calls(struct making *making, const struct cairn_exact_table *table)
 {
     uint64_t events = counter(making, "events");
@@ -48,6 +78,8 @@ static void add_calls(struct making *making, const struct cairn_exact_table *tab
             .events = events,
             .lost = counter(making, "events_lost"),
             .event_ns = table->cost_known ? each(table->cost_ns - table->tracing_ns, events) : NAN,
+            .source = source_of(making, "the profile function"),
+            .unseen = unseen_of(making),
         });
 }
 
@@ -66,14 +98,18 @@ static void add_tracing(struct making *making, const struct cairn_exact_table *t
             .lost = counter(making, "timeline_lost") + counter(making, "timeline_gone"),
             .event_ns =
                 table->cost_known ? each(table->tracing_ns, counter(making, "events")) : NAN,
+            .source = source_of(making, "the profile function"),
+            .unseen = unseen_of(making),
         });
 }
 
 int cairn_engines_make(const struct cairn_tally *tally,
                        struct cairn_engine ret_engines[CAIRN_ENGINES_MAX], size_t *ret_count)
 {
-    struct making making = {.model = tally->model, .engines = ret_engines};
+    struct making making = {
+        .model = tally->model, .minor = minor_of(tally->model), .engines = ret_engines};
     const struct cairn_quality *quality = cairn_model_quality(making.model);
+    const char *traced = source_of(&making, "the trace function");
     struct cairn_exact_table table;
     int code;
 
@@ -81,10 +117,15 @@ int cairn_engines_make(const struct cairn_tally *tally,
     if (cairn_model_env(making.model, "import.format").size_bytes > 0)
         return 0;
     code = cairn_exact_table_make(tally, CAIRN_SORT_NAME, &table);
-    add(&making,
-        (struct cairn_engine){"sampling", NAN,
-                              quality->bytes - quality->counting_bytes - quality->tracing_bytes,
-                              true, quality->samples, quality->missed, NAN});
+    add(&making, (struct cairn_engine){
+                     .name = "sampling",
+                     .slowdown = NAN,
+                     .bytes = quality->bytes - quality->counting_bytes - quality->tracing_bytes,
+                     .has_bytes = true,
+                     .events = quality->samples,
+                     .lost = quality->missed,
+                     .event_ns = NAN,
+                 });
     if (counter(&making, "exact_processes") > 0)
         add_calls(&making, &table);
     /* What these cost was not measured. */
@@ -93,12 +134,14 @@ int cairn_engines_make(const struct cairn_tally *tally,
                                                     .slowdown = NAN,
                                                     .events = counter(&making, "lines_events"),
                                                     .lost = counter(&making, "lines_lost"),
-                                                    .event_ns = NAN});
+                                                    .event_ns = NAN,
+                                                    .source = traced});
     if (counter(&making, "instructions") > 0)
         add_counting(&making, (struct cairn_engine){.name = "opcodes",
                                                     .slowdown = NAN,
                                                     .events = counter(&making, "instructions"),
-                                                    .event_ns = NAN});
+                                                    .event_ns = NAN,
+                                                    .source = traced});
     if (counter(&making, "timeline_processes") > 0)
         add_tracing(&making, &table);
     *ret_count = making.count;

@@ -12,6 +12,9 @@ struct cairn_engine {
     bool has_bytes;
     uint64_t events, lost;
     double event_ns; /* what one takes the program; NAN: not known, or nothing */
+    /* By the Python that was recorded first; NULL: not known, or of what is beside the program. */
+    const char *source; /* what in Python tells of its events */
+    const char *unseen; /* what Python tells nobody of, and is not counted */
 };
 
 #define CAIRN_ENGINES_MAX 5

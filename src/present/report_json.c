@@ -129,6 +129,14 @@ static void put_overhead(struct cairn_json *json, const struct cairn_model *mode
     cairn_json_put_u64(json, names[5], overhead.ended);
 }
 
+static void put_text(struct cairn_json *json, const char *key, const char *text)
+{
+    if (text)
+        cairn_json_put_str(json, key, text);
+    else
+        cairn_json_put_null(json, key);
+}
+
 static void put_engines(struct cairn_json *json, const struct cairn_engine *engines, size_t count)
 {
     cairn_json_key(json, cairn_span_of("engines"));
@@ -144,6 +152,8 @@ static void put_engines(struct cairn_json *json, const struct cairn_engine *engi
             cairn_json_put_null(json, "bytes");
         cairn_json_put_u64(json, "events", engines[i].events);
         cairn_json_put_u64(json, "lost", engines[i].lost);
+        put_text(json, "source", engines[i].source);
+        put_text(json, "unseen", engines[i].unseen);
         cairn_json_close(json);
     }
     cairn_json_close(json);

@@ -108,8 +108,8 @@ static void put_price(struct cairn_report *report, const struct cairn_engine *en
     }
 }
 
-/* "counting time ×1.50 (estimated), 52 ns each, 12 kB on disk, 2,000,000 events, 0 lost": of each
- * engine. */
+/* "counting time ×1.50 (estimated), 52 ns each, 12 kB on disk, 2,000,000 events, 0 lost, by
+ * sys.monitoring, unseen: calls from C to C, and operators": of each engine. */
 static void put_engine(struct cairn_report *report, const struct cairn_engine *engine)
 {
     struct cairn_buf text;
@@ -127,6 +127,14 @@ static void put_engine(struct cairn_report *report, const struct cairn_engine *e
     cairn_text_count(&text, engine->lost);
     cairn_buf_add_str(&text, " lost");
     put_piece(report, &text);
+    if (engine->source) {
+        cairn_buf_printf(&text, "by %s", engine->source);
+        put_piece(report, &text);
+    }
+    if (engine->unseen) {
+        cairn_buf_printf(&text, "unseen: %s", engine->unseen);
+        put_piece(report, &text);
+    }
     cairn_page_end(&report->page);
 }
 

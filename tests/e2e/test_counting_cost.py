@@ -153,6 +153,24 @@ def test_without_counts_there_is_one_engine_to_tell_of(cairn, python):
     assert "engines  sampling beside the program, " in text and "counting" not in text
 
 
+def test_what_counts_says_who_tells_it_of_calls_and_of_which_nobody_does(cairn, interpreter, counts_place):
+    if not interpreter.has_engine():
+        pytest.skip(f"no module was built for {interpreter.label}: its headers are not there")
+    cairn("run", "--exact", "--report", "none", "-o", "x.cairn", "--",
+          *interpreter.command("unseen.py"), env=counts_place).expect()  # fmt: skip
+    report = cairn.report(cairn.folder / "x.cairn")
+    monitors = interpreter.version >= (3, 12)
+    names = {row["name"] for row in report["rows"] if row["calls"]}
+    assert any("hex" in name for name in names) and not any("abs" in name for name in names), names
+    assert any("'int'" in name for name in names) == monitors, names
+    [sampling, counting] = report["quality"]["engines"]
+    assert (sampling["source"], sampling["unseen"]) == (None, None)
+    assert counting["source"] == ("sys.monitoring" if monitors else "the profile function")
+    assert counting["unseen"] == f"calls from C to C, {'' if monitors else 'of types, '}and operators"
+    text = " ".join(cairn("report", cairn.folder / "x.cairn").expect().text.split())
+    assert f" by {counting['source']}" in text and f"unseen: {counting['unseen']}" in text
+
+
 @pytest.mark.parametrize("options, names", [
     (["--lines"], ["sampling", "lines"]),
     (["--exact", "--lines", "--opcodes"], ["sampling", "counting", "lines", "opcodes"]),
