@@ -92,7 +92,8 @@ struct cairn_subject {
     struct cairn_pyread *py;
     struct cairn_err why;
     struct cairn_pysite site;            /* a runtime that could not be read when it was met */
-    uint64_t misfit_ns;                  /* when it first did not fit; 0: it did not come to that */
+    uint64_t misfit_ns;                  /* since when it does not fit, or when it last wanted a
+                                            processor since; 0: it did not come to that */
     uint64_t misfit_cpu_ns;              /* CPU time of the process till then */
     uint64_t look_at_ns, look_wait_ns;   /* when to seek the runtime next, how long that grew */
     uint64_t mapped_bytes, mapped_at_ns; /* when that was last sought; when to ask for it next */

@@ -137,12 +137,58 @@ static void test_who_maps_much_is_looked_into_at_once(void **state)
     cairn_subject_free(subject);
 }
 
+/* We look like a Python to whoever looks: one that is not initialised, or has another layout. */
+extern uint64_t _PyRuntime[512];
+extern const unsigned long Py_Version;
+uint64_t _PyRuntime[512];
+const unsigned long Py_Version = 0x030b02f0;
+
+static void seek_at(struct cairn_subject *subject, uint64_t now_ns)
+{
+    subject->look_at_ns = 0;
+    (void)cairn_subject_seek(subject, NULL, now_ns);
+}
+
+/* A loader that has mapped a library and not cleared its data yet may have to wait for a processor
+ * for long; who sleeps, or has run on, is done. */
+static void test_what_does_not_fit_is_no_other_build_while_it_waits_for_a_processor(void **state)
+{
+    struct cairn_worker worker = {.ran = true, .runs = true}, *workers = &worker;
+    struct cairn_subject *subject;
+    uint64_t now_ns = cairn_clock_mono_ns();
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(_PyRuntime) / sizeof(_PyRuntime[0]); i++)
+        _PyRuntime[i] = 4097;
+    for (int sleeps = 0; sleeps < 2; sleeps++) {
+        assert_int_equal(cairn_subject_new(getpid(), now_ns, &subject), 0);
+        subject->workers.items = &workers;
+        subject->workers.count = 1;
+        worker.runs = true;
+        worker.cpu_ns = SECOND;
+        for (int i = 0; i < 5; i++) {
+            seek_at(subject, now_ns += SECOND);
+            assert_int_equal(subject->why.code, -CAIRN_EUNSUPPORTED);
+            assert_int_equal(subject->python, CAIRN_PYTHON_SOUGHT);
+        }
+        worker.runs = !sleeps;
+        worker.cpu_ns += sleeps ? 0 : 10 * MS;
+        seek_at(subject, now_ns += SECOND);
+        assert_int_equal(subject->python, CAIRN_PYTHON_UNSUPPORTED);
+        subject->workers.items = NULL;
+        subject->workers.count = 0;
+        cairn_subject_free(subject);
+    }
+    memset(_PyRuntime, 0, sizeof(_PyRuntime));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_who_waits_for_a_processor_is_in_the_queue),
         cmocka_unit_test(test_who_was_given_a_processor_runs_at_once),
         cmocka_unit_test(test_who_maps_much_is_looked_into_at_once),
+        cmocka_unit_test(test_what_does_not_fit_is_no_other_build_while_it_waits_for_a_processor),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
