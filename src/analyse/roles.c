@@ -86,7 +86,10 @@ static struct cairn_span exec_kind(const struct cairn_process *process)
 static struct cairn_span kind_of(const struct cairn_process *process,
                                  const struct cairn_process *parent)
 {
-    bool same = parent && equals(process->command, parent->command);
+    /* Of one that was over at once the command line is not known, only what the kernel calls it. */
+    bool brief = process->birth == CAIRN_BIRTH_UNKNOWN && !process->command.size_bytes;
+    bool same = parent && (brief ? equals(process->name, parent->name)
+                                 : equals(process->command, parent->command));
     bool copy = process->birth == CAIRN_BIRTH_FORK || (process->birth != CAIRN_BIRTH_EXEC && same);
 
     if (!copy || !parent)

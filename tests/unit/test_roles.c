@@ -150,13 +150,38 @@ static void test_without_a_birth_the_command_tells(void **state)
     tell(&t, 12, 10, "python3 /usr/bin/gunicorn app", CAIRN_BIRTH_UNKNOWN, "f /u/a.py:1", 5);
     tell(&t, 13, 10, "sleep 1", CAIRN_BIRTH_UNKNOWN, "[not python]", 5);
     tell(&t, 14, 0, "", CAIRN_BIRTH_UNKNOWN, "[not python]", 5);
+    /* Over before anybody asked it for its command line; it is called what its parent is called. */
+    tell(&t, 15, 10, "", CAIRN_BIRTH_UNKNOWN, "[not python]", 1);
     model = story_end(&t.story);
     assert_int_equal(cairn_roles_make(model, &roles), 0);
     assert_label(model, &roles, 10, "gunicorn");
     assert_label(model, &roles, 11, "worker");
-    assert_label(model, &roles, 12, "fork");
+    assert_label(model, &roles, 12, "fork 0");
+    assert_label(model, &roles, 15, "fork 1");
     assert_label(model, &roles, 13, "sleep");
     assert_label(model, &roles, 14, "python3");
+    cairn_roles_release(&roles);
+    cairn_model_free(model);
+}
+
+/* Not below site-packages: unpacked beside the program, or a checkout. */
+static void test_a_worker_of_a_library_that_lies_anywhere(void **state)
+{
+    struct teller t = {0};
+    struct cairn_model *model;
+    struct cairn_roles roles;
+
+    (void)state;
+    story_begin(&t.story, NULL, 1);
+    tell(&t, 10, 0, "python3 -m gunicorn app", CAIRN_BIRTH_UNKNOWN, "f /u/a.py:1", 5);
+    tell(&t, 11, 10, "python3 -m gunicorn app", CAIRN_BIRTH_FORK,
+         "f /u/a.py:1;init_process /srv/vendor/gunicorn/workers/base.py:9", 5);
+    tell(&t, 12, 10, "python3 -m gunicorn app", CAIRN_BIRTH_FORK,
+         "f /u/a.py:1;init_process /srv/gunicorn/my/workers/base.py:9", 5);
+    model = story_end(&t.story);
+    assert_int_equal(cairn_roles_make(model, &roles), 0);
+    assert_label(model, &roles, 11, "worker");
+    assert_label(model, &roles, 12, "fork");
     cairn_roles_release(&roles);
     cairn_model_free(model);
 }
@@ -246,6 +271,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_process_has_the_role_it_was_started_for),
         cmocka_unit_test(test_without_a_birth_the_command_tells),
+        cmocka_unit_test(test_a_worker_of_a_library_that_lies_anywhere),
         cmocka_unit_test(test_times_of_a_role_are_spread_not_added),
         cmocka_unit_test(test_a_filter_takes_roles),
     };
