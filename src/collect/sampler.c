@@ -20,7 +20,9 @@
 #define NAMELESS_NS 100000000ull
 #define EXITING_NS 100000000ull /* the first thread of a process may be a zombie for good */
 #define KEPT_NS 5000000ull      /* from a tick, by whoever stopped Cairn or took its processor */
-#define LOOK_PART 20 /* looking for threads and children may take one such part of the time */
+#define UNSEEN_MAX 4096u
+#define UNSEEN_DEPTH 16 /* forks in a row that nobody saw */
+#define LOOK_PART 20    /* looking for threads and children may take one such part of the time */
 
 static int keep_code(struct cairn_sampler *sampler, int code)
 {
@@ -46,6 +48,7 @@ int cairn_sampler_init(struct cairn_sampler *sampler, struct cairn_writer *write
     sampler->watch = watch;
     sampler->follow_children = follow_children;
     sampler->quantum_ns = quantum_ns;
+    cairn_map_init(&sampler->unseen, UNSEEN_MAX);
     CAIRN_TRY(cairn_pyfiles_init(&sampler->files));
     cairn_clock_boot_id(boot_id);
     CAIRN_TRY(cairn_writer_str(writer, boot_id, &sampler->boot_id));
@@ -63,6 +66,7 @@ void cairn_sampler_release(struct cairn_sampler *sampler)
     for (size_t i = 0; i < sampler->subjects.count; i++)
         cairn_subject_free(sampler->subjects.items[i]);
     cairn_vec_release(&sampler->subjects);
+    cairn_map_release(&sampler->unseen);
     cairn_pyfiles_release(&sampler->files);
 }
 
@@ -150,7 +154,8 @@ static void add_python(struct cairn_sampler *sampler, struct cairn_subject *subj
               cairn_tracks_add_python(sampler->writer, &sampler->pythons, subject, now_ns));
 }
 
-int cairn_sampler_add(struct cairn_sampler *sampler, pid_t pid, bool from_birth, uint64_t now_ns)
+int cairn_sampler_add(struct cairn_sampler *sampler, pid_t pid, pid_t parent, bool from_birth,
+                      uint64_t now_ns)
 {
     struct cairn_subject *subject;
 
@@ -158,6 +163,8 @@ int cairn_sampler_add(struct cairn_sampler *sampler, pid_t pid, bool from_birth,
         return 0;
     CAIRN_TRY(cairn_vec_reserve(&sampler->subjects, sampler->subjects.count + 1, SUBJECTS_MAX));
     CAIRN_TRY(cairn_subject_new(pid, now_ns, &subject));
+    if (parent)
+        subject->parent = parent;
     sampler->subjects.items[sampler->subjects.count++] = subject;
     sampler->stats.processes++;
     CAIRN_TRY(keep_code(sampler, write_process(sampler, subject)));
@@ -223,6 +230,20 @@ static void on_exec(struct cairn_sampler *sampler, struct cairn_subject *subject
     keep_code(sampler, cairn_tracks_rename_workers(sampler->writer, subject));
 }
 
+/* Whom a new process belongs to: a daemon, whose maker was over at once, to who made that one. 0 of
+ * a new thread. */
+static pid_t maker_of(const struct cairn_sampler *sampler, const struct cairn_perf_event *event)
+{
+    uint64_t maker = (uint64_t)event->ppid;
+
+    if (event->ppid == event->pid)
+        return 0;
+    for (int i = 0; i < UNSEEN_DEPTH && !subject_of(sampler, (pid_t)maker); i++)
+        if (!cairn_map_get(&sampler->unseen, maker, 0, &maker))
+            break;
+    return (pid_t)maker;
+}
+
 /* A process was born under the number of one that is gone: that one goes first. */
 static void on_fork(struct cairn_sampler *sampler, const struct cairn_perf_event *event,
                     uint64_t now_ns)
@@ -237,9 +258,14 @@ static void on_fork(struct cairn_sampler *sampler, const struct cairn_perf_event
     else if (at < sampler->subjects.count)
         sampler->subjects.items[at]->threads_changed = true;
     /* One that goes while its threads are listed was seen: it is in the recording already. */
-    if (sampler->follow_children && cairn_sampler_add(sampler, event->pid, true, now_ns) < 0 &&
-        event->pid != event->ppid && !subject_of(sampler, event->pid))
+    if (sampler->follow_children &&
+        cairn_sampler_add(sampler, event->pid, maker_of(sampler, event), true, now_ns) < 0 &&
+        event->pid != event->ppid && !subject_of(sampler, event->pid)) {
         sampler->stats.unseen++;
+        if (sampler->unseen.count == UNSEEN_MAX)
+            cairn_map_clear(&sampler->unseen);
+        cairn_map_put(&sampler->unseen, (uint64_t)event->pid, 0, (uint64_t)event->ppid);
+    }
 }
 
 static void on_event(struct cairn_sampler *sampler, const struct cairn_perf_event *event,
@@ -254,7 +280,7 @@ static void on_event(struct cairn_sampler *sampler, const struct cairn_perf_even
         break;
     case CAIRN_PERF_EXEC:
         if (!subject && sampler->follow_children)
-            cairn_sampler_add(sampler, event->pid, true, now_ns); /* fails: gone already */
+            cairn_sampler_add(sampler, event->pid, 0, true, now_ns); /* fails: gone already */
         else if (subject && cairn_proc_stat(subject->pid, 0, &stat) == 0)
             on_exec(sampler, subject, stat.start_stack, now_ns);
         break;
@@ -304,7 +330,7 @@ static void poll_children(struct cairn_sampler *sampler, struct cairn_subject *s
     if (pids.count)
         cairn_sampler_read_records(sampler, now_ns);
     for (size_t i = 0; i < pids.count; i++)
-        cairn_sampler_add(sampler, pids.items[i], true, now_ns); /* fails: gone already */
+        cairn_sampler_add(sampler, pids.items[i], pid, true, now_ns); /* fails: gone already */
     cairn_vec_release(&pids);
     subject = subject_of(sampler, pid); /* a record may have told of another with its number */
     if (subject)

@@ -33,6 +33,7 @@ struct cairn_sampler {
     CAIRN_VEC(struct cairn_subject *) subjects;
     struct cairn_pyfiles files;
     struct cairn_sampler_stats stats;
+    struct cairn_map unseen; /* pid of who was over before it could be looked at, to who made it */
     struct cairn_pythons pythons; /* that the recording tells of */
     struct cairn_err unsupported; /* code 0, or the first Python that could not be read */
     uint32_t boot_id;             /* string id */
@@ -45,8 +46,10 @@ int cairn_sampler_init(struct cairn_sampler *sampler, struct cairn_writer *write
                        struct cairn_perf_watch *watch, bool follow_children, uint64_t quantum_ns);
 void cairn_sampler_release(struct cairn_sampler *sampler);
 
-/* Observes a process from now on. `from_birth`: it starts under our eyes. */
-int cairn_sampler_add(struct cairn_sampler *sampler, pid_t pid, bool from_birth, uint64_t now_ns);
+/* Observes a process from now on. `from_birth`: it starts under our eyes. `parent`: who made it; 0:
+ * as the kernel says, which forgets that when the parent is gone. */
+int cairn_sampler_add(struct cairn_sampler *sampler, pid_t pid, pid_t parent, bool from_birth,
+                      uint64_t now_ns);
 
 /* Takes tick `number` at `now_ns`. 0; -CAIRN_ELIMIT when the open chunk is full: flush, and take it
  * again; or another negative code, which ends the recording. */

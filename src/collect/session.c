@@ -154,7 +154,7 @@ static int start(struct session *s)
 
     s->start_ns = s->due_ns = now_ns;
     s->tick = 0;
-    code = cairn_sampler_add(&s->sampler, s->root, o->argv != NULL, now_ns);
+    code = cairn_sampler_add(&s->sampler, s->root, 0, o->argv != NULL, now_ns);
     if (code == -CAIRN_EGONE)
         return cairn_err_set(s->err, code, 0, "attach", "there is no process %d", (int)s->root);
     if (code < 0)

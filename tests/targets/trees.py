@@ -6,6 +6,7 @@
     trees.py unwatched COUNT  the same, while the parent of this process is stopped
     trees.py idle COUNT       children that sleep for 3 s, all at once
     trees.py daemon           a daemon, forked twice, that its starter waits for
+    trees.py daemons COUNT    as many that are there at the same time, of starters that end at once
     trees.py threads COUNT    children, each with a thread named inner-I that works
     trees.py reuse            two children in a row under one pid (needs root)
 
@@ -151,6 +152,15 @@ def daemon():
         return [int(told.read())]
 
 
+def daemons(count):
+    reader, writer = os.pipe()
+    for _ in range(count):
+        os.waitpid(fork_to(fork_to, work, 0), 0)
+    os.close(writer)
+    os.read(reader, 1)  # until the last one is over
+    return []
+
+
 def reuse():
     """Ends when the kernel gave the number of the first child to the second one too."""
     pid = fork_to(first_work, 0.3)
@@ -180,8 +190,8 @@ def main():
         pids = {"daemon": daemon, "reuse": reuse}[mode]()
     else:
         makers = {"executor": by_executor, "subprocess": by_subprocess}
-        pids = {**makers, "brief": brief, "blink": blink, "unwatched": unwatched, "idle": idle,
-                  "threads": threads}[mode](count)
+        pids = {**makers, "brief": brief, "daemons": daemons, "blink": blink, "idle": idle,
+                "unwatched": unwatched, "threads": threads}[mode](count)
     print(json.dumps({"parent": os.getpid(), "children": pids, "lived_s": lived_s}))
 
 
