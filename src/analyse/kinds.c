@@ -33,6 +33,9 @@ static const struct {
     {"gunicorn.arbiter", "sleep"},
     {"gunicorn.arbiter", "wait_for_signals"},
     {"gunicorn.workers.sync", "wait"},
+    {"gevent.hub", "run"},
+    {"trio._core._io_epoll", "get_events"},
+    {"trio._core._thread_cache", "_work"},
     {"werkzeug._reloader", "run"},
 };
 

@@ -125,6 +125,9 @@ static void test_idle_is_blocked_time_in_known_frames(void **state)
         {"f /u/a.py:1;select " LIB "selectors.py:435", 0, MS},
         {"f /u/a.py:1;communicate " LIB "subprocess.py:1165;select " LIB "selectors.py:435", 0, 0},
         {"f /u/a.py:1;sleep /u/a.py:5", 0, 0},
+        {"f /u/a.py:1;get_events /x/site-packages/trio/_core/_io_epoll.py:243", 0, MS},
+        {"_work /x/site-packages/trio/_core/_thread_cache.py:211", 0, MS},
+        {"run /x/site-packages/gevent/hub.py:647", 0, MS},
         {"_bootstrap " LIB "threading.py:1;_worker " LIB "concurrent/futures/thread.py:69", 0, MS},
     };
     (void)state;
