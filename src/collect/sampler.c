@@ -177,10 +177,16 @@ int cairn_sampler_add(struct cairn_sampler *sampler, pid_t pid, pid_t parent, bo
     return sampler->code;
 }
 
+/* The first one; what its processes do is [unknown] in a recording that has others as well. */
 static void tell_unsupported(struct cairn_sampler *sampler, const struct cairn_subject *subject)
 {
-    if (!sampler->unsupported.code)
-        sampler->unsupported = subject->why;
+    const char *text = subject->why.text;
+
+    if (sampler->unsupported.code)
+        return;
+    sampler->unsupported = subject->why;
+    keep_code(sampler, cairn_writer_env(sampler->writer, "target.refused",
+                                        (struct cairn_span){(const uint8_t *)text, strlen(text)}));
 }
 
 /* It cannot be asked again whether its Python fits. */

@@ -256,3 +256,18 @@ def test_processes_without_end_are_told_of_once(cairn, python, folder):
     assert len(pythons) == len(set(pythons.values())), pythons
     if other is not python:
         assert any(text.startswith(".".join(map(str, other.version))) for text in pythons.values()), pythons
+
+
+OLD = [i for i in harness.installed_interpreters() if i.version[:2] not in harness.SUPPORTED]
+
+
+@pytest.mark.parametrize("old", OLD, ids=lambda i: i.label)
+def test_a_child_that_cannot_be_read_says_why(cairn, python, folder, old):
+    """A program of two Pythons, of which one is too old."""
+    sleeps = "import time; time.sleep(1.5)"
+    (folder / "program.py").write_text(f"import subprocess\nsubprocess.run([{old.executable!r}, '-c', {sleeps!r}])\n")
+    ended = cairn("run", "-o", "x.cairn", "--", python.executable, "program.py").expect()
+    told = cairn.report(folder / "x.cairn")["recording"]["environment"]["target.refused"]
+    assert f"Python {old.version[0]}.{old.version[1]}" in told
+    text = " ".join(ended.talk.split())
+    assert "[unknown] is Python that could not be read: " + told in text
