@@ -1,7 +1,10 @@
 #include "waits.h"
 
+#include <dirent.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -22,12 +25,15 @@
 #define KEEP_NS 100000000ull   /* who is asked more rarely need not keep a descriptor */
 #define OWN_STACK_BYTES 65536u /* a futex so near above the stack pointer is on that stack */
 #define TEXT_BYTES 512
+#define FDS_MAX 64 /* of a process whose epoll is asked for: its list keeps the target waiting */
+#define EPOLL_BYTES 4096
+#define PAGE_BYTES 4096u /* at least */
 /* From this hexversion on there is a parking lot (3.13 moved its locks there within the minor). */
 #define PARKING_SINCE 0x030d0000u
 #define LOCK_BITS 3u /* _Py_LOCKED, _Py_HAS_PARKED: Include/cpython/lock.h */
 #define LOCK_AWAITED 2u
 
-enum argument { NONE, FD, FUTEX, POLL, PID };
+enum argument { NONE, FD, FUTEX, POLL, EPOLL, PID, PATH };
 
 static const struct call {
     long number;
@@ -131,6 +137,84 @@ static int polled_fd(pid_t pid, const uint64_t args[2])
     return cairn_remote_get(&remote, args[0], &fd, sizeof(fd)) == 0 ? fd : -1;
 }
 
+static bool has_few_fds(pid_t pid)
+{
+    char path[64];
+    size_t count = 0;
+    DIR *dir;
+
+    snprintf(path, sizeof(path), "/proc/%d/fd", (int)pid);
+    dir = opendir(path);
+    if (!dir)
+        return false;
+    while (count <= FDS_MAX && readdir(dir))
+        count++;
+    closedir(dir);
+    return count <= FDS_MAX;
+}
+
+/* What only wakes a loop that waits for something else: a pipe, a counter, a pair of sockets. */
+static bool is_waker(const struct cairn_buf *text)
+{
+    static const char *const wakers[] = {" pipe", " [eventfd]", " [signalfd]", " socket unix"};
+
+    for (size_t i = 0; i < sizeof(wakers) / sizeof(wakers[0]); i++)
+        if (text->size_bytes == strlen(wakers[i]) &&
+            !memcmp(text->data, wakers[i], text->size_bytes))
+            return true;
+    return false;
+}
+
+/* The one thing that an epoll waits for, beside what wakes it; of several it is not known which. */
+static void epoll_text(struct cairn_waits *waits, pid_t pid, int epoll, uint64_t now_ns,
+                       struct cairn_buf *out)
+{
+    char path[64], told[EPOLL_BYTES];
+    struct cairn_buf text, only;
+    unsigned others = 0;
+    ssize_t got;
+    int fd;
+
+    if (!has_few_fds(pid))
+        return;
+    snprintf(path, sizeof(path), "/proc/%d/fdinfo/%d", (int)pid, epoll);
+    fd = cairn_io_open(path, O_RDONLY, 0);
+    got = fd < 0 ? fd : cairn_io_pread_once(fd, told, sizeof(told) - 1);
+    cairn_io_close(&fd);
+    if (got <= 0 || got == sizeof(told) - 1) /* cut off */
+        return;
+    told[got] = '\0';
+    cairn_buf_init(&text, 2 * TEXT_BYTES);
+    cairn_buf_init(&only, 2 * TEXT_BYTES);
+    for (const char *at = strstr(told, "tfd:"); at && others < 2; at = strstr(at + 1, "tfd:")) {
+        cairn_buf_clear(&text);
+        file_text(waits, pid, atoi(at + strlen("tfd:")), now_ns, &text);
+        if (text.size_bytes && is_waker(&text))
+            continue;
+        others++;
+        cairn_buf_add(&only, text.data, text.size_bytes);
+    }
+    if (others == 1)
+        cairn_buf_add(out, only.data, only.size_bytes);
+    cairn_buf_release(&text);
+    cairn_buf_release(&only);
+}
+
+/* A path of the target's, as it gave it; one that goes on in another page is left out. */
+static void path_text(pid_t pid, uint64_t address, struct cairn_buf *out)
+{
+    size_t size_bytes = PAGE_BYTES - address % PAGE_BYTES;
+    struct cairn_remote remote;
+    char path[TEXT_BYTES];
+
+    if (size_bytes > sizeof(path))
+        size_bytes = sizeof(path);
+    cairn_remote_live(&remote, pid);
+    if (cairn_remote_get(&remote, address, path, size_bytes) == 0 &&
+        memchr(path, '\0', size_bytes) && *path)
+        cairn_buf_printf(out, " %s", path);
+}
+
 /* On its own stack: so near above the stack pointer. */
 static bool is_own(const struct cairn_proc_syscall *now)
 {
@@ -174,6 +258,12 @@ static void object_text(struct cairn_waits *waits, const struct cairn_waiter *wa
         break;
     case POLL:
         fd = polled_fd(waiter->pid, now->args);
+        break;
+    case EPOLL:
+        epoll_text(waits, waiter->pid, (int)now->args[0], now_ns, out);
+        break;
+    case PATH:
+        path_text(waiter->pid, now->args[1], out);
         break;
     case FUTEX:
         lock = is_own(now) ? parked_on(waiter, now->args[0]) : now->args[0];

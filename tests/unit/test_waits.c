@@ -11,9 +11,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -27,7 +30,7 @@
 #define DEADLINE_S 20
 
 static int pipe_ends[2], server;
-static char locked_path[] = "/tmp/cairn-waits-XXXXXX";
+static char locked_path[] = "/tmp/cairn-waits-XXXXXX", fifo_path[64];
 static uint32_t *word; /* shared with the children */
 
 static void in_read(void)
@@ -50,6 +53,43 @@ static void in_poll_of_two(void)
                            {.fd = server, .events = POLLIN}};
 
     poll(two, 2, -1);
+}
+
+static void in_epoll_of(int count, const int *fds)
+{
+    int epoll = epoll_create1(0);
+
+    for (int i = 0; i < count; i++)
+        epoll_ctl(epoll, EPOLL_CTL_ADD, fds[i], &(struct epoll_event){.events = EPOLLIN});
+    epoll_wait(epoll, &(struct epoll_event){0}, 1, -1);
+}
+
+/* As loops do: what wakes them by themselves is among them. */
+static void in_epoll_of_one(void)
+{
+    int pair[2];
+
+    (void)!socketpair(AF_UNIX, SOCK_STREAM, 0, pair);
+    in_epoll_of(4, (int[]){pair[0], pipe_ends[0], server, eventfd(0, 0)});
+}
+
+static void in_epoll_of_two(void)
+{
+    int other = open(fifo_path, O_RDWR);
+
+    in_epoll_of(2, (int[]){server, other});
+}
+
+static void in_epoll_of_many(void)
+{
+    for (int i = 0; i < 100; i++)
+        (void)!dup(server);
+    in_epoll_of(1, &server);
+}
+
+static void in_open(void)
+{
+    (void)!open(fifo_path, O_RDONLY);
 }
 
 static void in_accept(void)
@@ -148,6 +188,8 @@ static void test_calls_and_what_they_are_about(void **state)
     assert_int_equal(listen(server, 1), 0);
     assert_int_equal(getsockname(server, (struct sockaddr *)&address, &size), 0);
     assert_int_equal(flock(locked, LOCK_EX), 0);
+    snprintf(fifo_path, sizeof(fifo_path), "%s.fifo", locked_path);
+    assert_int_equal(mkfifo(fifo_path, 0600), 0);
 
     check(in_read, "read pipe");
     check(in_poll_of_one, "poll pipe");
@@ -155,6 +197,13 @@ static void test_calls_and_what_they_are_about(void **state)
     snprintf(want, sizeof(want), "accept socket listening on 127.0.0.1:%d",
              ntohs(address.sin_port));
     check(in_accept, want);
+    snprintf(want, sizeof(want), "epoll_wait socket listening on 127.0.0.1:%d",
+             ntohs(address.sin_port));
+    check(in_epoll_of_one, want);
+    check(in_epoll_of_two, "epoll_wait");
+    check(in_epoll_of_many, "epoll_wait");
+    snprintf(want, sizeof(want), "openat %s", fifo_path);
+    check(in_open, want);
     snprintf(want, sizeof(want), "flock %s", locked_path);
     check(in_flock, want);
     snprintf(want, sizeof(want), "futex lock 0x%" PRIxPTR, (uintptr_t)word);
@@ -164,6 +213,7 @@ static void test_calls_and_what_they_are_about(void **state)
     check(in_pause, "pause");
     check(in_call_of_no_name, "rt_sigtimedwait");
     unlink(locked_path);
+    unlink(fifo_path);
     close(locked);
     close(server);
     close(pipe_ends[0]);
