@@ -124,6 +124,21 @@ def test_times_of_samples(cairn, python, folder):
         assert {row["times"] == "sampled" for row in found} == {options[1] != "--in"}
 
 
+def test_run_count_is_cairn_count(cairn, counting, folder):
+    """With --lines the lines are timed; calls are counted in any case."""
+    (folder / "program.py").write_text("def slow(n):\n    return n\nfor i in range(3):\n    slow(i)\n")
+    words = ["--report", "none", "--force", "-o", "x.cairn", "--python", counting.executable]
+    told = []
+    for options in (["count"], ["run", "--count"], ["run", "--count", "--lines"]):
+        cairn(*options, *words, "program.py").expect()
+        report = cairn.report(folder / "x.cairn")
+        assert {row["times"] for row in report["lines"]} == {"measured" if "--lines" in options else "sampled"}
+        (row,) = (row for row in report["rows"] if row["name"] == "slow")
+        told.append((row["calls"], {row["line"]: row["hits"] for row in report["lines"]}))
+    assert told[0][0] == 3 and told[0][1][2] == 3
+    assert told == told[:1] * 3
+
+
 def test_a_place_where_nothing_ran_is_named(cairn, counting, folder):
     """Who misspells a name would look for lines that are not there."""
     (folder / "program.py").write_text("def slow(n):\n    return n\nslow(2)\n")
