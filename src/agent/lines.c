@@ -2,6 +2,8 @@
 
 #include <pthread.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "err.h"
 #include "exact_parts.h"
@@ -28,8 +30,10 @@ struct sleeper { /* a frame that yielded at least once */
 };
 
 struct cairn_lines_thread {
-    uint64_t owner;    /* atomic: the hub's serial, shifted, and whether its thread lives */
-    const void *place; /* of the thread's own storage: tells it apart while it lives */
+    uint64_t owner;         /* atomic: the hub's serial, shifted, and whether its thread lives */
+    const void *place;      /* of the thread's own storage: tells it apart while it lives */
+    uint64_t number;        /* no other thread of this hub has it */
+    uint64_t tid, start_ns; /* with a spool, as the kernel tells them */
     struct entry *stack;
     size_t depth, cap;
     struct cairn_lines_thread *next;
@@ -86,6 +90,18 @@ void cairn_lines_release(struct cairn_lines_hub *hub)
     cairn_pool_release(&hub->pool, &hub->budget);
 }
 
+/* Who a thread is: when it first takes part, where another had its storage, and in a child. */
+static void name_thread(struct cairn_lines_hub *hub, struct cairn_lines_thread *thread)
+{
+    uint64_t tid = hub->spool == NULL ? 0 : (uint64_t)syscall(SYS_gettid);
+
+    if (thread->number != 0 && thread->tid == tid)
+        return;
+    thread->number = ++hub->thread_count;
+    thread->tid = tid;
+    thread->start_ns = tid == 0 ? 0 : cairn_spool_start_ns("/proc/thread-self/stat");
+}
+
 /* --- forks --- */
 
 /* A child made by fork: other threads are not there, and what its own stack holds begins now. What
@@ -112,6 +128,8 @@ static __attribute__((noinline)) void go_on_in_child(struct cairn_lines_hub *hub
              counter != NULL; counter = counter->next)
             counter->since = now; /* what slept till now did so in the parent */
     }
+    if (own != NULL)
+        name_thread(hub, own);
     if (hub->spool != NULL)
         cairn_lines_again(hub);
 }
@@ -144,6 +162,7 @@ static struct cairn_lines_thread *find_thread(const struct cairn_lines_hub *hub)
         if (__atomic_compare_exchange_n(&thread->owner, &ended, hub->serial << OWNER_SHIFT | LIVES,
                                         false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
             thread->depth = 0;
+            thread->number = 0;
             return thread;
         }
     }
@@ -163,6 +182,7 @@ static __attribute__((noinline)) struct cairn_lines_thread *attach(struct cairn_
     }
     __atomic_store_n(&thread->owner, hub->serial << OWNER_SHIFT | LIVES, __ATOMIC_RELEASE);
     thread->place = &here;
+    name_thread(hub, thread);
     here.serial = hub->serial;
     here.thread = thread;
     if (watches_ends)
@@ -200,21 +220,34 @@ static inline int64_t later_of(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-static inline void add_time(const struct entry *entry, int64_t now)
+/* Of a counter that is on, those of this thread, or of all where nothing is kept. */
+static inline struct cairn_line_sum *sums_of(struct cairn_lines_hub *hub,
+                                             struct cairn_lines_counter *counter,
+                                             const struct cairn_lines_thread *thread)
+{
+    if (__builtin_expect(counter->number != thread->number, 0) && counter->block != NULL)
+        cairn_lines_share_out(hub, counter, thread->number, thread->tid, thread->start_ns);
+    return counter->sums;
+}
+
+static inline void add_time(struct cairn_lines_hub *hub, const struct cairn_lines_thread *thread,
+                            const struct entry *entry, int64_t now)
 {
     if (entry->line == NO_LINE)
         return;
     for (struct cairn_lines_counter *counter = entry->code->counters; counter != NULL;
          counter = counter->next)
         if (counter->on)
-            counter->sums[entry->line].total += now - later_of(entry->start, counter->since);
+            sums_of(hub, counter, thread)[entry->line].total +=
+                now - later_of(entry->start, counter->since);
 }
 
 /* Ends all above depth `to`. */
-static void pop_to(struct cairn_lines_thread *thread, size_t to, int64_t now)
+static void pop_to(struct cairn_lines_hub *hub, struct cairn_lines_thread *thread, size_t to,
+                   int64_t now)
 {
     while (thread->depth > to)
-        add_time(&thread->stack[--thread->depth], now);
+        add_time(hub, thread, &thread->stack[--thread->depth], now);
 }
 
 /* The depth above the innermost entry of a frame; 0: it has none. */
@@ -254,16 +287,15 @@ void cairn_lines_enter(struct cairn_lines_hub *hub, struct cairn_lines_code *cod
         return;
     depth = depth_of(thread, frame);
     if (depth > 0) /* of a frame that is over, and whose end nobody told */
-        pop_to(thread, depth - 1, cairn_ticks_now());
+        pop_to(hub, thread, depth - 1, cairn_ticks_now());
     if (push(hub, thread, code, frame) != NULL)
         cairn_lines_charge(hub, code, 2); /* and its end */
 }
 
 /* The entry of a frame in which a line begins, on top of its stack. NULL: no memory. */
-static inline struct entry *entry_of(struct cairn_lines_hub *hub, struct cairn_lines_code *code,
-                                     uintptr_t frame, int64_t now)
+static inline struct entry *entry_of(struct cairn_lines_hub *hub, struct cairn_lines_thread *thread,
+                                     struct cairn_lines_code *code, uintptr_t frame, int64_t now)
 {
-    struct cairn_lines_thread *thread = thread_of(hub);
     size_t depth;
 
     if (thread == NULL)
@@ -273,13 +305,14 @@ static inline struct entry *entry_of(struct cairn_lines_hub *hub, struct cairn_l
     depth = depth_of(thread, frame);
     if (depth == 0)
         return push(hub, thread, code, frame); /* it began before anybody asked */
-    pop_to(thread, depth, now);
+    pop_to(hub, thread, depth, now);
     return &thread->stack[depth - 1];
 }
 
 void cairn_lines_line(struct cairn_lines_hub *hub, struct cairn_lines_code *code, uintptr_t frame,
                       uint32_t line)
 {
+    struct cairn_lines_thread *thread;
     struct entry *entry;
     int64_t now;
 
@@ -287,10 +320,11 @@ void cairn_lines_line(struct cairn_lines_hub *hub, struct cairn_lines_code *code
         return;
     look_for_fork(hub);
     now = cairn_ticks_now();
-    entry = entry_of(hub, code, frame, now);
+    thread = thread_of(hub);
+    entry = entry_of(hub, thread, code, frame, now);
     if (entry == NULL)
         return;
-    add_time(entry, now);
+    add_time(hub, thread, entry, now);
     entry->code = code;
     entry->start = now;
     entry->line = line - code->first_line;
@@ -301,7 +335,7 @@ void cairn_lines_line(struct cairn_lines_hub *hub, struct cairn_lines_code *code
     }
     for (struct cairn_lines_counter *counter = code->counters; counter; counter = counter->next)
         if (counter->on)
-            counter->sums[entry->line].hits++;
+            sums_of(hub, counter, thread)[entry->line].hits++;
     cairn_lines_charge(hub, code, 1);
 }
 
@@ -322,9 +356,11 @@ void cairn_lines_called(struct cairn_lines_hub *hub, uintptr_t frame, int64_t ti
         return;
     for (struct cairn_lines_counter *counter = entry->code->counters; counter != NULL;
          counter = counter->next)
-        if (counter->on)
-            *(native ? &counter->sums[entry->line].native : &counter->sums[entry->line].called) +=
-                ticks;
+        if (counter->on) {
+            struct cairn_line_sum *sum = &sums_of(hub, counter, thread)[entry->line];
+
+            *(native ? &sum->native : &sum->called) += ticks;
+        }
 }
 
 void cairn_lines_leave(struct cairn_lines_hub *hub, uintptr_t frame)
@@ -336,7 +372,7 @@ void cairn_lines_leave(struct cairn_lines_hub *hub, uintptr_t frame)
     thread = thread_of(hub);
     depth = thread == NULL ? 0 : depth_of(thread, frame);
     if (depth > 0)
-        pop_to(thread, depth - 1, cairn_ticks_now());
+        pop_to(hub, thread, depth - 1, cairn_ticks_now());
 }
 
 void cairn_lines_suspend(struct cairn_lines_hub *hub, uintptr_t frame)
@@ -352,7 +388,7 @@ void cairn_lines_suspend(struct cairn_lines_hub *hub, uintptr_t frame)
     if (depth == 0)
         return;
     now = cairn_ticks_now();
-    pop_to(thread, depth - 1, now);
+    pop_to(hub, thread, depth - 1, now);
     sleeper = cairn_pairs_get(&hub->sleepers, frame, 0);
     if (sleeper == NULL) {
         sleeper = cairn_pool_alloc(&hub->pool, &hub->budget, sizeof(*sleeper));
@@ -366,6 +402,7 @@ void cairn_lines_suspend(struct cairn_lines_hub *hub, uintptr_t frame)
 void cairn_lines_resume(struct cairn_lines_hub *hub, struct cairn_lines_code *code, uintptr_t frame)
 {
     struct sleeper *sleeper = cairn_pairs_get(&hub->sleepers, frame, 0);
+    struct cairn_lines_thread *thread;
     struct entry *entry;
 
     if (!code->active)
@@ -373,14 +410,15 @@ void cairn_lines_resume(struct cairn_lines_hub *hub, struct cairn_lines_code *co
     cairn_lines_enter(hub, code, frame);
     if (!code->active) /* it was let go */
         return;
-    entry = entry_of(hub, code, frame, 0);
+    thread = thread_of(hub);
+    entry = entry_of(hub, thread, code, frame, 0);
     if (entry == NULL || sleeper == NULL || sleeper->line >= code->line_count)
         return;
     entry->start = cairn_ticks_now();
     entry->line = sleeper->line;
     for (struct cairn_lines_counter *counter = code->counters; counter; counter = counter->next)
         if (counter->on)
-            counter->sums[entry->line].slept +=
+            sums_of(hub, counter, thread)[entry->line].slept +=
                 entry->start - later_of(sleeper->since, counter->since);
     sleeper->line = NO_LINE; /* whoever has this address next is another one */
 }
@@ -467,7 +505,8 @@ void cairn_lines_off(struct cairn_lines_hub *hub, struct cairn_lines_counter *co
             const struct entry *entry = &thread->stack[i];
 
             if (entry->code == counter->code && entry->line != NO_LINE)
-                counter->sums[entry->line].total += now - later_of(entry->start, counter->since);
+                sums_of(hub, counter, thread)[entry->line].total +=
+                    now - later_of(entry->start, counter->since);
         }
     counter->on = false;
     if (--counter->code->active == 0)

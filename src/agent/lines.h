@@ -45,6 +45,13 @@ struct cairn_line_sum {
 struct cairn_lines_code;
 struct cairn_lines_thread;
 
+/* Where the lines of one thread are counted, of a counter that is kept. */
+struct cairn_lines_share {
+    uint64_t number; /* of the thread */
+    struct cairn_lines_block *block;
+    struct cairn_lines_share *next;
+};
+
 struct cairn_lines_counter {
     struct cairn_lines_code *code;
     bool on;
@@ -52,6 +59,9 @@ struct cairn_lines_counter {
     struct cairn_lines_counter *next; /* of the same code */
     struct cairn_line_sum *sums;      /* code->line_count of them */
     struct cairn_lines_block *block;  /* in the spool, with the sums; NULL: it is not kept */
+    uint64_t number;                  /* of the thread that the two are for; 0: of none yet */
+    struct cairn_lines_share *shares; /* of all threads so far */
+    unsigned share_count;
 };
 
 #define CAIRN_UNIT_LEADS 1   /* it is counted by itself; others through those before them */
@@ -89,6 +99,7 @@ struct cairn_lines_hub {
     struct cairn_pool pool;
     struct cairn_pairs codes, sleepers; /* by key; by frame, of those that yielded */
     struct cairn_lines_thread *threads;
+    uint64_t thread_count;     /* that were there so far */
     uint64_t serial;           /* no other hub of this process has it */
     uint64_t lost;             /* lines, for want of memory, or that lie outside their function */
     struct cairn_spool *spool; /* NULL: nothing is kept */

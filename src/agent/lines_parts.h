@@ -26,7 +26,8 @@ struct cairn_lines_block {
     uint32_t untimed; /* 1: of the sums hits alone are known */
     uint32_t let_go;  /* 1: it was not counted to the end */
     uint32_t name_bytes, qualname_bytes, file_bytes, listing_bytes;
-    char text[]; /* the four, one behind the other */
+    uint64_t tid, start_ns; /* of the thread whose lines alone they are; 0: of all the others */
+    char text[];            /* the four, one behind the other */
 };
 
 static inline size_t cairn_lines_text_bytes(const struct cairn_lines_block *block)
@@ -80,6 +81,12 @@ static inline void cairn_lines_charge(struct cairn_lines_hub *hub, struct cairn_
     if (__builtin_expect(hub->meter.share > 0, 0))
         cairn_line_meter_charge(hub, code, events);
 }
+
+/* A thread's lines, of a counter that is kept, are counted from now on: where they were before, or
+ * in a block of their own; of the 65th thread on, in one of all of these. Without room they go on
+ * where those of the thread before were counted. */
+void cairn_lines_share_out(struct cairn_lines_hub *hub, struct cairn_lines_counter *counter,
+                           uint64_t number, uint64_t tid, uint64_t start_ns);
 
 /* A line that began, or a function's lines, cannot be counted. */
 void cairn_lines_lose(struct cairn_lines_hub *hub);

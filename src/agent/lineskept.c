@@ -5,6 +5,9 @@
 #include "exact_parts.h"
 #include "lines_parts.h"
 
+#define MOST_SHARES 64 /* threads that are told apart, of a counter */
+#define OTHERS 0       /* the number of those beyond: no thread has it */
+
 void cairn_lines_spool(struct cairn_lines_hub *hub, struct cairn_spool *spool)
 {
     cairn_exact_watch();
@@ -69,6 +72,20 @@ struct cairn_lines_block *cairn_lines_block_make(struct cairn_lines_hub *hub,
     return block;
 }
 
+/* Another block, of a thread or in a child's own file, under the same words. What is counted
+ * without a place there goes nowhere. */
+static struct cairn_lines_block *block_again(struct cairn_lines_hub *hub,
+                                             const struct cairn_lines_block *old)
+{
+    struct cairn_lines_block *block = block_new(hub, old);
+
+    if (block != NULL)
+        memcpy(block->text, old->text, cairn_lines_text_bytes(old));
+    else
+        cairn_lines_lose(hub);
+    return block;
+}
+
 int cairn_lines_keep(struct cairn_lines_hub *hub, struct cairn_lines_counter *counter,
                      const struct cairn_exact_words *words)
 {
@@ -87,6 +104,46 @@ int cairn_lines_keep(struct cairn_lines_hub *hub, struct cairn_lines_counter *co
     counter->block = block;
     counter->sums = cairn_lines_sums(block);
     return 0;
+}
+
+static struct cairn_lines_share *share_of(const struct cairn_lines_counter *counter,
+                                          uint64_t number)
+{
+    struct cairn_lines_share *share = counter->shares;
+
+    while (share != NULL && share->number != number)
+        share = share->next;
+    return share;
+}
+
+void cairn_lines_share_out(struct cairn_lines_hub *hub, struct cairn_lines_counter *counter,
+                           uint64_t number, uint64_t tid, uint64_t start_ns)
+{
+    bool first = counter->shares == NULL;
+    struct cairn_lines_share *share = share_of(counter, number);
+    uint64_t whose = number;
+
+    if (share == NULL && counter->share_count >= MOST_SHARES) {
+        whose = OTHERS;
+        share = share_of(counter, whose);
+    }
+    counter->number = number;
+    if (share == NULL) {
+        share = cairn_pool_alloc(&hub->pool, &hub->budget, sizeof(*share));
+        if (share == NULL)
+            return;
+        share->block = first ? counter->block : block_again(hub, counter->block);
+        if (share->block == NULL)
+            return;
+        share->block->tid = whose == OTHERS ? 0 : tid;
+        share->block->start_ns = whose == OTHERS ? 0 : start_ns;
+        share->number = whose;
+        share->next = counter->shares;
+        counter->shares = share;
+        counter->share_count++;
+    }
+    counter->block = share->block;
+    counter->sums = cairn_lines_sums(share->block);
 }
 
 /* `old`: where they were counted until now; NULL: nowhere. */
@@ -165,6 +222,8 @@ void cairn_lines_let_go(struct cairn_lines_hub *hub, struct cairn_lines_code *co
         if (counter->block != NULL) {
             cairn_lines_off(hub, counter);
             counter->block->let_go = 1;
+            for (struct cairn_lines_share *share = counter->shares; share; share = share->next)
+                share->block->let_go = 1;
         }
     if (code->units != NULL && code->units->block != NULL)
         code->units->block->let_go = 1;
@@ -190,22 +249,12 @@ struct cairn_spots *cairn_lines_spots_now(struct cairn_lines_hub *hub,
                                                                               : NULL;
 }
 
-/* The block in the child's own file. What is counted without a place there goes nowhere. */
-static struct cairn_lines_block *block_again(struct cairn_lines_hub *hub,
-                                             const struct cairn_lines_block *old)
-{
-    struct cairn_lines_block *block = block_new(hub, old);
-
-    if (block != NULL)
-        memcpy(block->text, old->text, cairn_lines_text_bytes(old));
-    else
-        cairn_lines_lose(hub);
-    return block;
-}
-
 static void again(struct cairn_lines_hub *hub, struct cairn_lines_counter *counter)
 {
     counter->block = block_again(hub, counter->block);
+    counter->number = 0;
+    counter->shares = NULL;
+    counter->share_count = 0;
     counter->sums = counter->block == NULL ? NULL : cairn_lines_sums(counter->block);
     if (counter->block == NULL && counter->on) {
         counter->on = false;

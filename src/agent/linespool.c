@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "lines_parts.h"
+#include "map.h"
 #include "spoolfile.h"
 #include "ticks.h"
 #include "unitspool.h"
@@ -11,6 +12,7 @@
 #define MOST_HITS ((uint64_t)1 << 48) /* of a place: sums of these stay numbers */
 #define MOST_LINES 1000000u           /* of a function, as linesmodule.c has it */
 #define MOST_UNITS ((uint32_t)1 << 24)
+#define MOST_THREADS ((size_t)1 << 24)
 
 enum column {
     COL_TRACK,
@@ -23,6 +25,7 @@ enum column {
     COL_NATIVE,
     COL_KNOWN,
     COL_LET_GO,
+    COL_APART,
     COLS
 };
 
@@ -37,6 +40,7 @@ static const struct cairn_column_def columns[COLS] = {
     [COL_NATIVE] = {"native", "ns", CAIRN_ENC_RLE},
     [COL_KNOWN] = {"known", "", CAIRN_ENC_RLE},
     [COL_LET_GO] = {"let_go", "", CAIRN_ENC_RLE},
+    [COL_APART] = {"apart", "", CAIRN_ENC_RLE},
 };
 
 struct put {
@@ -45,8 +49,9 @@ struct put {
     struct cairn_linespool_result *result;
     struct cairn_unitspool units;
     const struct cairn_spoolfile *file;
+    struct cairn_map threads;  /* of the process: {tid, when it began}, its track */
     CAIRN_VEC(uint64_t) begun; /* of each line of a block: hits on top of those of its sum */
-    uint32_t boot_id, thread;
+    uint32_t boot_id, process, thread; /* thread: the first one */
     double tick_ns;
     bool knows_calls;
 };
@@ -64,21 +69,27 @@ static uint64_t to_ns(const struct put *put, int64_t ticks)
     return ns < (double)MOST_COUNT ? (uint64_t)ns : MOST_COUNT;
 }
 
-/* `known`: 2, of its sum hits alone are. */
-static int put_line(struct put *put, uint32_t code, uint32_t line, const struct cairn_line_sum *sum,
-                    uint64_t known, bool let_go)
+/* What is said of a block's lines: whose they are, and what is known. */
+struct said {
+    uint32_t thread, code;
+    uint64_t known; /* 2: of the sums hits alone are */
+};
+
+static int put_line(struct put *put, const struct cairn_lines_block *block, const struct said *said,
+                    uint32_t line, const struct cairn_line_sum *sum)
 {
     const uint64_t values[COLS] = {
-        [COL_TRACK] = put->thread,
-        [COL_CODE] = code,
+        [COL_TRACK] = said->thread,
+        [COL_CODE] = said->code,
         [COL_LINE] = line,
         [COL_HITS] = to_count(sum->hits),
         [COL_TOTAL] = to_ns(put, sum->total),
         [COL_AWAY] = to_ns(put, sum->slept),
         [COL_CALLED] = to_ns(put, sum->called),
         [COL_NATIVE] = to_ns(put, sum->native),
-        [COL_KNOWN] = known,
-        [COL_LET_GO] = let_go,
+        [COL_KNOWN] = said->known,
+        [COL_LET_GO] = block->let_go == 1,
+        [COL_APART] = block->tid != 0,
     };
     int result;
 
@@ -179,11 +190,28 @@ static int64_t sum_of(int64_t hits, uint64_t begun)
     return sum < MOST_COUNT ? (int64_t)sum : INT64_MAX;
 }
 
+static int put_thread(struct put *put, const struct cairn_lines_block *block, uint32_t *ret_id)
+{
+    const struct cairn_track_def track = {.kind = CAIRN_TRACK_THREAD,
+                                          .parent = put->process,
+                                          .number = block->tid,
+                                          .start_ns = block->start_ns};
+
+    uint64_t known = put->thread;
+    bool is_known =
+        block->tid == 0 || cairn_map_get(&put->threads, block->tid, block->start_ns, &known);
+
+    *ret_id = is_known ? (uint32_t)known : 0; /* 0: to be made */
+    if (is_known)
+        return 0;
+    CAIRN_TRY(cairn_writer_track(put->writer, &track, ret_id));
+    return cairn_map_put(&put->threads, block->tid, block->start_ns, *ret_id);
+}
+
 static int put_block(struct put *put, const struct cairn_lines_block *block)
 {
     const struct cairn_line_sum *sums = cairn_lines_sums(block);
-    uint32_t code = 0; /* none: nothing of it ran, so far */
-    uint64_t known = block->untimed == 1 ? 2 : put->knows_calls;
+    struct said said = {.known = block->untimed == 1 ? 2 : put->knows_calls};
 
     CAIRN_TRY(add_places(put, block));
     for (uint32_t i = 0; i < block->line_count; i++) {
@@ -192,9 +220,11 @@ static int put_block(struct put *put, const struct cairn_lines_block *block)
         sum.hits = sum_of(sum.hits, put->begun.items[i]);
         if (sum.hits <= 0 && sum.total <= 0)
             continue;
-        if (code == 0)
-            CAIRN_TRY(put_code(put, block, &code));
-        CAIRN_TRY(put_line(put, code, block->first_line + i, &sum, known, block->let_go == 1));
+        if (said.code == 0) { /* nothing of it ran, so far */
+            CAIRN_TRY(put_code(put, block, &said.code));
+            CAIRN_TRY(put_thread(put, block, &said.thread));
+        }
+        CAIRN_TRY(put_line(put, block, &said, block->first_line + i, &sum));
     }
     return block->unit_count == 0 ? 0 : put_units(put, block);
 }
@@ -229,8 +259,10 @@ static int put_file(void *context, const struct cairn_spoolfile *file)
     cairn_books_add(&put->result->books, &file->head->meter);
     put->file = file;
     put->thread = 0;
+    cairn_map_clear(&put->threads);
     put->knows_calls = file->head->knows_calls == 1;
     CAIRN_TRY(cairn_writer_track(put->writer, &track, &track.parent));
+    put->process = track.parent;
     track.kind = CAIRN_TRACK_THREAD; /* its first, which has its number */
     track.boot_id = 0;
     CAIRN_TRY(cairn_writer_track(put->writer, &track, &put->thread));
@@ -255,9 +287,11 @@ int cairn_linespool_put(const char *folder, struct cairn_writer *writer, uint32_
     int code;
 
     *ret_result = (struct cairn_linespool_result){0};
+    cairn_map_init(&put.threads, MOST_THREADS);
     code = cairn_spoolfile_each(folder, &cairn_spool_lines, put_file, &put);
     cairn_unitspool_release(&put.units);
     cairn_vec_release(&put.begun);
+    cairn_map_release(&put.threads);
     return code;
 }
 

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "alloc.h"
 #include "interval.h"
 
 #define MOST_ITEMS ((size_t)1 << 30)
@@ -42,6 +43,7 @@ static void join_alike(struct cairn_counted_table *table)
             last->knows_calls &= line->knows_calls;
             last->untimed |= line->untimed;
             last->let_go |= line->let_go;
+            last->apart &= line->apart;
         } else {
             table->lines.items[kept++] = *line;
         }
@@ -149,18 +151,54 @@ static int add_samples(struct cairn_counted_table *table, const struct cairn_tal
     return code == 0 ? 0 : cairn_err_set(err, code, 0, "report", "cannot report the lines");
 }
 
+/* Functions of which lines of a thread that is kept were told apart. NULL: no memory. */
+static bool *find_apart(const struct cairn_tally *tally, const struct cairn_counted_line *lines,
+                        size_t count)
+{
+    const struct cairn_function *functions;
+    bool *apart = cairn_calloc(cairn_model_functions(tally->model, &functions) + 1, sizeof(*apart));
+
+    for (size_t i = 0; apart != NULL && i < count; i++)
+        apart[lines[i].function] |= lines[i].apart && tally->kept[lines[i].thread];
+    return apart;
+}
+
+int cairn_counted_lines_choose(const struct cairn_tally *tally, size_t *ret_count,
+                               struct cairn_counted_line **ret_lines)
+{
+    const struct cairn_counted_line *lines;
+    size_t count = cairn_model_counted_lines(tally->model, &lines), kept = 0;
+    bool *apart = find_apart(tally, lines, count);
+    struct cairn_counted_line *chosen = cairn_calloc(count + 1, sizeof(*chosen));
+
+    for (size_t i = 0; apart != NULL && chosen != NULL && i < count; i++) {
+        bool others = tally->filter.thread == NULL || !apart[lines[i].function];
+
+        if (lines[i].apart ? tally->kept[lines[i].thread]
+                           : others && tally->kept_process[lines[i].thread])
+            chosen[kept++] = lines[i];
+    }
+    if (apart == NULL) {
+        free(chosen);
+        chosen = NULL;
+    }
+    free(apart);
+    *ret_count = kept;
+    *ret_lines = chosen;
+    return chosen == NULL ? -CAIRN_ENOMEM : 0;
+}
+
 int cairn_counted_table_make(const struct cairn_tally *tally, struct cairn_counted_table *ret_table,
                              struct cairn_err *err)
 {
-    const struct cairn_counted_line *lines;
-    size_t count = cairn_model_counted_lines(tally->model, &lines);
+    struct cairn_counted_line *lines;
 
     *ret_table = (struct cairn_counted_table){.functions = {0}};
-    if (cairn_vec_reserve(&ret_table->lines, count, MOST_ITEMS) < 0)
+    if (cairn_counted_lines_choose(tally, &ret_table->lines.count, &lines) < 0)
         return cairn_err_set(err, -CAIRN_ENOMEM, 0, "report", "cannot report the lines");
-    for (size_t i = 0; i < count; i++)
-        if (tally->kept[lines[i].thread])
-            ret_table->lines.items[ret_table->lines.count++] = lines[i];
+    ret_table->lines.items = lines;
+    for (size_t i = 0; i < ret_table->lines.count; i++)
+        ret_table->any_others |= !lines[i].apart && tally->filter.thread != NULL;
     if (ret_table->lines.count > 0)
         qsort(ret_table->lines.items, ret_table->lines.count, sizeof(*lines), by_place);
     join_alike(ret_table);

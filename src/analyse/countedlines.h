@@ -1,7 +1,7 @@
 /* countedlines.h: lines that were counted one by one, by function.
  *
- * Of the whole recording, whatever span of time was chosen; of the processes that the filter keeps:
- * lines are not told apart by thread, they belong to the first one.
+ * Of the whole recording, whatever span of time was chosen; of the threads that the filter keeps,
+ * and where lines were not told apart by thread, of all threads of their processes.
  */
 #ifndef CAIRN_COUNTEDLINES_H
 #define CAIRN_COUNTEDLINES_H
@@ -30,8 +30,15 @@ struct cairn_counted_table {
      * line that has none is that of its samples. */
     CAIRN_VEC(struct cairn_sampled_line) sampled;
     bool any_untimed;
+    bool any_others; /* some are of threads, too, that the filter does not keep */
     CAIRN_VEC(struct cairn_counted_function) functions; /* by time, the most first */
 };
+
+/* The lines that the filter keeps, as they came, to be freed. Of a function whose lines are not
+ * told apart (beyond 64 threads, and where hits alone are known) those of all threads of the
+ * process count as the thread's, unless it has lines of its own. 0 or -CAIRN_ENOMEM. */
+int cairn_counted_lines_choose(const struct cairn_tally *tally, size_t *ret_count,
+                               struct cairn_counted_line **ret_lines);
 
 /* 0 or a negative code with `err` filled; to be released in any case. */
 int cairn_counted_table_make(const struct cairn_tally *tally, struct cairn_counted_table *ret_table,

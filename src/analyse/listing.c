@@ -222,7 +222,7 @@ static int take_items(struct cairn_listing *listing, const struct cairn_tally *t
     size_t count = cairn_model_counted_opcodes(tally->model, &opcodes);
 
     for (size_t i = 0; i < count; i++) {
-        if (opcodes[i].function != listing->function || !tally->kept[opcodes[i].thread])
+        if (opcodes[i].function != listing->function || !tally->kept_process[opcodes[i].thread])
             continue;
         CAIRN_TRY(cairn_vec_reserve(&listing->items, listing->items.count + 1, MOST_ITEMS));
         listing->items.items[listing->items.count++] = (struct cairn_listed){.opcode = opcodes[i]};
@@ -311,7 +311,7 @@ static int take_given(struct cairn_listing *listing, const struct cairn_tally *t
     size_t count = cairn_model_counted_given(tally->model, &given);
 
     for (size_t i = 0; i < count; i++) {
-        if (given[i].function != listing->function || !tally->kept[given[i].thread])
+        if (given[i].function != listing->function || !tally->kept_process[given[i].thread])
             continue;
         CAIRN_TRY(cairn_vec_reserve(&listing->given, listing->given.count + 1, MOST_ITEMS));
         listing->given.items[listing->given.count++] = given[i];

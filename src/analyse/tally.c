@@ -22,7 +22,24 @@ int cairn_pass_fail(struct cairn_err *err, int code)
                          cairn_err_sentence(code));
 }
 
-static void choose_threads(struct cairn_pass *pass)
+static int choose_processes(struct cairn_pass *pass, const struct cairn_thread *threads,
+                            size_t count)
+{
+    const struct cairn_process *processes;
+    struct cairn_tally *tally = pass->tally;
+    bool *any = cairn_calloc(cairn_model_processes(pass->model, &processes) + 1, sizeof(*any));
+
+    if (any == NULL)
+        return -CAIRN_ENOMEM;
+    for (size_t i = 0; i < count; i++)
+        any[threads[i].process] |= tally->kept[i];
+    for (size_t i = 0; i < count; i++)
+        tally->kept_process[i] = any[threads[i].process];
+    free(any);
+    return 0;
+}
+
+static int choose_threads(struct cairn_pass *pass)
 {
     const struct cairn_filter *filter = &pass->tally->filter;
     struct cairn_span mode = cairn_model_env(pass->model, "run.mode");
@@ -43,6 +60,7 @@ static void choose_threads(struct cairn_pass *pass)
         pass->whos[i].python = threads[i].python;
         pass->whos[i].main = !attached && threads[i].tid == process->pid;
     }
+    return choose_processes(pass, threads, count);
 }
 
 /* Each thread is a group of its own; or those of a process that are alike in all that decides
@@ -259,13 +277,16 @@ int cairn_pass_begin(struct cairn_pass *pass, struct cairn_err *err)
     pass->whos = cairn_calloc(pass->thread_count + 1, sizeof(*pass->whos));
     pass->group_firsts = cairn_calloc(pass->thread_count + 1, sizeof(*pass->group_firsts));
     pass->tally->kept = cairn_calloc(pass->thread_count + 1, sizeof(*pass->tally->kept));
+    pass->tally->kept_process =
+        cairn_calloc(pass->thread_count + 1, sizeof(*pass->tally->kept_process));
     code = cairn_blocker_sums_init(&pass->blockers, pass->model);
-    if (code < 0 || !pass->whos || !pass->tally->kept || !pass->group_firsts ||
-        cairn_roles_make(pass->model, &pass->tally->roles) < 0)
+    if (code < 0 || !pass->whos || !pass->tally->kept || !pass->tally->kept_process ||
+        !pass->group_firsts || cairn_roles_make(pass->model, &pass->tally->roles) < 0)
         return cairn_pass_fail(err, -CAIRN_ENOMEM);
     CAIRN_TRY(cairn_kinds_make(pass->model, &pass->tally->filter, &pass->tally->kinds, err));
-    choose_threads(pass);
-    code = group_threads(pass);
+    code = choose_threads(pass);
+    if (code == 0)
+        code = group_threads(pass);
     if (code == 0)
         code = cairn_sums_init(&pass->sums, pass->group_count * pass->slices, node_count);
     if (code == 0 && pass->tally->filter.only_my_code)
@@ -324,6 +345,7 @@ int cairn_tally_make(const struct cairn_model *model, const struct cairn_filter 
 void cairn_tally_release(struct cairn_tally *tally)
 {
     free(tally->kept);
+    free(tally->kept_process);
     free(tally->kinds);
     free(tally->fold);
     free(tally->cells);

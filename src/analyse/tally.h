@@ -91,6 +91,7 @@ struct cairn_tally {
     struct cairn_model *view; /* owned; NULL without folding */
     uint32_t *fold;           /* of each node of the model its node of the view; NULL without */
     bool *kept;               /* of each thread, whether the filter keeps it */
+    bool *kept_process;       /* of each thread, whether it keeps any of its process */
     uint8_t *kinds;           /* of each node of the model (kinds.h) */
 };
 

@@ -173,7 +173,13 @@ static int run(struct cairn_call *call)
 
 int cairn_cmd_run(struct cairn_call *call)
 {
-    take_hybrid(&call->settings);
+    struct cairn_settings *settings = &call->settings;
+
+    take_hybrid(settings);
+    if (settings->count) {
+        settings->hybrid |= !settings->counted.wanted; /* --lines with it wants their times */
+        settings->exact = settings->counted.wanted = true;
+    }
     return run(call);
 }
 

@@ -52,7 +52,7 @@ const struct cairn_command cairn_commands[] = {
      .synopsis = "[--in WHERE] [OPTIONS] [--] SCRIPT.py ARGS | -m MODULE ARGS | -c CODE ARGS",
      .brief = "run a program and count its calls and lines, exactly",
      .max_words = SIZE_MAX,
-     .detail = "Another word for `cairn run --exact --lines=hybrid`: every call, and each line of "
+     .detail = "Another word for `cairn run --count`: every call, and each line of "
                "the program or of what --in names. Lines are counted without their times, which "
                "are those of the samples; `cairn lines --exact` times them, and tells what of "
                "that is their own, what Python that they called took, and what C did.",

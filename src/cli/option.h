@@ -120,7 +120,7 @@ struct cairn_settings { /* plain values; what they mean is for the commands */
     bool markdown;
     uint64_t normalize, base, tolerance; /* enum cairn_diff_scale; 1: after; percent */
     bool source, redact, no_open;
-    bool exact, opcodes;
+    bool exact, opcodes, count;
     bool hybrid;                       /* lines are counted without a clock */
     uint64_t timeline, timeline_bytes; /* enum cairn_timeline_mode, or none; 0: what is usual */
     uint64_t toggle_signal;            /* 0: none */

@@ -174,6 +174,13 @@ const struct cairn_option cairn_options[] = {
      .detail = "Every call of every thread is counted, in the program and in the Pythons that it "
                "starts, beside the samples. It costs time at each call, so what calls most looks "
                "slower than it is. PYTHONPATH and CAIRN_SPOOL carry it to the processes."},
+    {.name = "count",
+     .kind = CAIRN_VALUE_FLAG,
+     .group = CAIRN_GROUP_RECORD,
+     .commands = CAIRN_FOR_RUN,
+     .offset = FIELD(count),
+     .brief = "count calls and lines, as `cairn count` does",
+     .detail = "Short for --exact --lines=hybrid. With --lines, the lines are timed as well."},
     {.name = "lines",
      .kind = CAIRN_VALUE_PLACES,
      .group = CAIRN_GROUP_RECORD,

@@ -14,7 +14,8 @@ struct cairn_model;
 
 /* A line of a function, counted each time that it began. */
 struct cairn_counted_line {
-    uint32_t thread; /* the first of its process: lines are not told apart by thread */
+    uint32_t thread; /* whose line it is; the first of its process, unless: */
+    bool apart;      /* it is of this thread alone */
     uint32_t function, line;
     uint64_t hits, total_ns, suspended_ns;
     bool untimed;                  /* hits alone are known: the times are 0 */
@@ -25,7 +26,7 @@ struct cairn_counted_line {
 
 /* An instruction of a code object, counted each time that it was executed. */
 struct cairn_counted_opcode {
-    uint32_t thread;                 /* as of a line */
+    uint32_t thread; /* the first of its process: they are not told apart by thread */
     uint32_t function, offset, line; /* offset in bytes; line 0: none */
     bool target, let_go;             /* something jumps there; as of a line */
     uint32_t depth;                  /* values on the stack behind it, and 1; 0: not known */

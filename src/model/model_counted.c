@@ -3,7 +3,7 @@
 
 struct columns {
     const uint64_t *track, *code, *line, *hits, *total, *suspended, *called, *native, *known,
-        *let_go;
+        *let_go, *apart;
 };
 
 static int add(struct cairn_loader *loader, uint32_t writer, const struct columns *columns,
@@ -25,6 +25,7 @@ static int add(struct cairn_loader *loader, uint32_t writer, const struct column
                 .total_ns = columns->total[row],
                 .suspended_ns = columns->suspended != NULL ? columns->suspended[row] : 0,
                 .let_go = columns->let_go != NULL && columns->let_go[row] == 1,
+                .apart = columns->apart != NULL && columns->apart[row] == 1,
             },
     };
     if (columns->called != NULL && columns->native != NULL && columns->known != NULL) {
@@ -41,7 +42,7 @@ int cairn_model_take_counted(struct cairn_loader *loader, uint32_t writer,
 {
     static const char *const wanted[] = {"track", "code",      "line",   "hits",
                                          "total", "suspended", "called", "native",
-                                         "known", "let_go",    NULL};
+                                         "known", "let_go",    "apart",  NULL};
     struct cairn_table *table = &loader->table;
     struct columns columns;
 
@@ -58,6 +59,7 @@ int cairn_model_take_counted(struct cairn_loader *loader, uint32_t writer,
         .native = cairn_table_find(table, "native"),
         .known = cairn_table_find(table, "known"),
         .let_go = cairn_table_find(table, "let_go"),
+        .apart = cairn_table_find(table, "apart"),
     };
     if (!columns.track || !columns.code || !columns.line || !columns.hits || !columns.total)
         return 0;

@@ -32,9 +32,12 @@ static void add_counting(struct making *making, struct cairn_engine engine)
     add(making, engine);
 }
 
-static double each(double all_ns, uint64_t events)
+/* Of the calls that the filter keeps, whose cost it is. */
+static double each(double all_ns, const struct cairn_exact_table *table)
 {
-    return events > 0 ? all_ns / (double)events : NAN;
+    uint64_t events = table->calls + table->resumes;
+
+    return table->cost_known && events > 0 ? all_ns / (double)events : NAN;
 }
 
 /* Python's minor version: of "3.9.2 (table+probe)". */
@@ -70,17 +73,15 @@ static void add_calls(struct making *making, const struct cairn_exact_table *tab
     uint64_t events = counter(making, "events");
     bool alone = counter(making, "lines_processes") == 0;
 
-    add_counting(
-        making,
-        (struct cairn_engine){
-            .name = "counting",
-            .slowdown = alone ? cairn_exact_counting_factor(table) : NAN,
-            .events = events,
-            .lost = counter(making, "events_lost"),
-            .event_ns = table->cost_known ? each(table->cost_ns - table->tracing_ns, events) : NAN,
-            .source = source_of(making, "the profile function"),
-            .unseen = unseen_of(making),
-        });
+    add_counting(making, (struct cairn_engine){
+                             .name = "counting",
+                             .slowdown = alone ? cairn_exact_counting_factor(table) : NAN,
+                             .events = events,
+                             .lost = counter(making, "events_lost"),
+                             .event_ns = each(table->cost_ns - table->tracing_ns, table),
+                             .source = source_of(making, "the profile function"),
+                             .unseen = unseen_of(making),
+                         });
 }
 
 static void add_tracing(struct making *making, const struct cairn_exact_table *table)
@@ -88,19 +89,17 @@ static void add_tracing(struct making *making, const struct cairn_exact_table *t
     uint64_t events = counter(making, "timeline_calls");
     bool alone = counter(making, "lines_processes") == 0;
 
-    add(making,
-        (struct cairn_engine){
-            .name = "tracing",
-            .slowdown = alone ? cairn_exact_tracing_factor(table) : NAN,
-            .bytes = cairn_model_quality(making->model)->tracing_bytes,
-            .has_bytes = true,
-            .events = events,
-            .lost = counter(making, "timeline_lost") + counter(making, "timeline_gone"),
-            .event_ns =
-                table->cost_known ? each(table->tracing_ns, counter(making, "events")) : NAN,
-            .source = source_of(making, "the profile function"),
-            .unseen = unseen_of(making),
-        });
+    add(making, (struct cairn_engine){
+                    .name = "tracing",
+                    .slowdown = alone ? cairn_exact_tracing_factor(table) : NAN,
+                    .bytes = cairn_model_quality(making->model)->tracing_bytes,
+                    .has_bytes = true,
+                    .events = events,
+                    .lost = counter(making, "timeline_lost") + counter(making, "timeline_gone"),
+                    .event_ns = each(table->tracing_ns, table),
+                    .source = source_of(making, "the profile function"),
+                    .unseen = unseen_of(making),
+                });
 }
 
 int cairn_engines_make(const struct cairn_tally *tally,

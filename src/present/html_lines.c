@@ -2,6 +2,7 @@
  * process. */
 #include <stdlib.h>
 
+#include "countedlines.h"
 #include "escape.h"
 #include "html_counts.h"
 #include "vec.h"
@@ -58,14 +59,18 @@ static void join_alike(struct item_list *list)
 static int take(const struct cairn_html_counts *counts, struct item_list *list)
 {
     const struct cairn_tally *tally = counts->wall;
-    const struct cairn_counted_line *lines;
-    size_t count = cairn_model_counted_lines(tally->model, &lines);
+    struct cairn_counted_line *lines;
+    size_t count;
+    int code;
 
-    CAIRN_TRY(cairn_vec_reserve(list, count, MOST_ITEMS));
-    for (size_t i = 0; i < count; i++)
-        if (tally->kept[lines[i].thread])
-            list->items[list->count++] =
-                (struct item){cairn_html_counts_process(counts, lines[i].thread), lines[i]};
+    CAIRN_TRY(cairn_counted_lines_choose(tally, &count, &lines));
+    code = cairn_vec_reserve(list, count, MOST_ITEMS);
+    for (size_t i = 0; i < count && code == 0; i++)
+        list->items[list->count++] =
+            (struct item){cairn_html_counts_process(counts, lines[i].thread), lines[i]};
+    free(lines);
+    if (code < 0)
+        return code;
     join_alike(list);
     if (list->count <= CAIRN_HTML_COUNTED_MAX)
         return 0;

@@ -55,7 +55,7 @@ static int take(const struct cairn_html_counts *counts, struct opcode_list *list
     for (size_t i = 0; i < count; i++) {
         struct cairn_listed *item = &list->items[list->count];
 
-        if (!tally->kept[opcodes[i].thread])
+        if (!tally->kept_process[opcodes[i].thread])
             continue;
         *item = (struct cairn_listed){.opcode = opcodes[i]};
         item->opcode.thread = cairn_html_counts_process(counts, opcodes[i].thread);

@@ -25,10 +25,10 @@ static void mark_counted(const struct tracks *tracks, const struct cairn_thread 
     size_t opcode_count = cairn_model_counted_opcodes(wall->model, &opcodes);
 
     for (size_t i = 0; i < line_count; i++)
-        if (wall->kept[lines[i].thread])
+        if (wall->kept_process[lines[i].thread])
             tracks->process_of[threads[lines[i].thread].process] = 1;
     for (size_t i = 0; i < opcode_count; i++)
-        if (wall->kept[opcodes[i].thread])
+        if (wall->kept_process[opcodes[i].thread])
             tracks->process_of[threads[opcodes[i].thread].process] = 1;
 }
 

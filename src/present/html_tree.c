@@ -78,10 +78,10 @@ static int add_counted(struct builder *b, const struct cairn_tally *tally)
             CAIRN_TRY(add_function(b, pairs[i].caller, &function));
     }
     for (size_t i = 0; i < line_count; i++)
-        if (tally->kept[lines[i].thread])
+        if (tally->kept_process[lines[i].thread])
             CAIRN_TRY(add_line(b, lines[i].function, lines[i].line, &frame));
     for (size_t i = 0; i < opcode_count; i++)
-        if (tally->kept[opcodes[i].thread])
+        if (tally->kept_process[opcodes[i].thread])
             CAIRN_TRY(add_line(b, opcodes[i].function, opcodes[i].line, &frame));
     return 0;
 }

@@ -160,6 +160,12 @@ static void put_origin(struct cairn_report *report, const struct cairn_counted_t
 {
     struct cairn_page *page = &report->page;
 
+    if (table->any_others && table->lines.count > 0) {
+        cairn_page_end(page);
+        cairn_page_str(page, "Of lines that were not told apart by thread, those of all threads of "
+                             "the process are below.");
+        cairn_page_end(page);
+    }
     if (!table->any_untimed || table->lines.count == 0)
         return;
     cairn_page_end(page);

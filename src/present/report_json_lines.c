@@ -75,6 +75,7 @@ static void put_line(struct cairn_json *json, const struct cairn_counted_table *
     cairn_json_put_u64(json, "line", line->line);
     cairn_json_put_u64(json, "hits", line->hits);
     cairn_json_put_bool(json, "exact", !line->let_go);
+    cairn_json_put_bool(json, "by_thread", line->apart);
     if (!line->untimed)
         put_measured(json, line);
     else if (table->sampled.count > 0)

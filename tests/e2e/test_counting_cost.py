@@ -191,3 +191,22 @@ def test_each_engine_has_a_row(cairn, python, options, names):
         name for name in names[2:] if name != "tracing"]  # fmt: skip
     assert (engines.get("counting", {}).get("event_ns") or 0) > 0 or "counting" not in names
     assert set(names) <= {line[9:].partition(" ")[0] for line in done.talk.splitlines()}
+
+
+def test_what_an_event_took_is_of_the_calls_that_are_kept(cairn, python):
+    """What the calls of one thread took was divided by the calls of all of them."""
+    if not python.has_engine():
+        pytest.skip(f"no module was built for {python.label}: its headers are not there")
+    script = cairn.folder / "program.py"
+    script.write_text(PROGRAM.replace("import json\n", "import json, threading\n") + '''
+thread = threading.Thread(target=lambda: print(threading.get_native_id()) or calls(100))
+thread.start()
+thread.join()
+''')
+    done = cairn("run", "--exact", "-o", "x.cairn", "--", python.executable, script, 1000, 20).expect()
+    kept = {}
+    for options in ((), ("--thread", done.text.split()[-1])):
+        report = cairn.report(cairn.folder / "x.cairn", *options)
+        kept[options] = report["quality"]["engines"][1]["event_ns"]
+    whole, few = kept.values()
+    assert 0.2 * whole < few < 5 * whole, kept

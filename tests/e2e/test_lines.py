@@ -124,6 +124,62 @@ def test_times_of_samples(cairn, python, folder):
         assert {row["times"] == "sampled" for row in found} == {options[1] != "--in"}
 
 
+def test_run_count_is_cairn_count(cairn, counting, folder):
+    """With --lines the lines are timed; calls are counted in any case."""
+    (folder / "program.py").write_text("def slow(n):\n    return n\nfor i in range(3):\n    slow(i)\n")
+    words = ["--report", "none", "--force", "-o", "x.cairn", "--python", counting.executable]
+    told = []
+    for options in (["count"], ["run", "--count"], ["run", "--count", "--lines"]):
+        cairn(*options, *words, "program.py").expect()
+        report = cairn.report(folder / "x.cairn")
+        assert {row["times"] for row in report["lines"]} == {"measured" if "--lines" in options else "sampled"}
+        (row,) = (row for row in report["rows"] if row["name"] == "slow")
+        told.append((row["calls"], {row["line"]: row["hits"] for row in report["lines"]}))
+    assert told[0][0] == 3 and told[0][1][2] == 3
+    assert told == told[:1] * 3
+
+
+THREADS = '''
+import json, threading
+def work(n):
+    for i in range(n):
+        i + 1
+tids = {}
+def runs(n):
+    tids[n] = threading.get_native_id()
+    work(n)
+for n in range(1, 71):
+    thread = threading.Thread(target=runs, args=(n,))
+    thread.start()
+    thread.join()
+runs(1000)
+print(json.dumps(tids))
+'''
+
+
+@pytest.mark.parametrize("how, apart", [("--lines=work", True), ("--lines=hybrid", False)])
+def test_lines_of_a_thread(cairn, counting, folder, how, apart):
+    """64 threads of a function are told apart where lines are timed; of the others, and where only
+    hits are counted, those of all of them are shown, and said to be. The main thread is the last."""
+    (folder / "program.py").write_text(THREADS)
+    words = ["--report", "none", "-o", "x.cairn", "--python", counting.executable]
+    tids = cairn("run", how, "--lines=work", *words, "program.py").expect().json()
+    ran = [*range(1, 71), 1000]
+
+    def hits(*options):
+        (row,) = (row for row in cairn.report(folder / "x.cairn", *options)["lines"] if row["line"] == 5)
+        return row["hits"], row["by_thread"]
+
+    alone = ran[:64] if apart else []
+    others = sum(ran) - sum(alone)
+    assert hits() == (sum(ran), False)
+    for n in (*alone[:1], *alone[-1:], 1000):
+        chosen = ["--thread", tids[str(n)]]
+        assert hits(*chosen) == ((n, True) if n in alone else (others, False))
+        text = " ".join(cairn("report", *chosen, "x.cairn").expect().text.split())
+        assert ("not told apart by thread, those of all threads" in text) == (n not in alone)
+
+
 def test_a_place_where_nothing_ran_is_named(cairn, counting, folder):
     """Who misspells a name would look for lines that are not there."""
     (folder / "program.py").write_text("def slow(n):\n    return n\nslow(2)\n")

@@ -2,6 +2,7 @@
 
 Nothing is asked of how long anything takes: the engine's own books, and what it counted, tell.
 """
+import ast
 import pstats
 from pathlib import Path
 
@@ -241,3 +242,37 @@ def test_with_room_enough_all_lines_are_counted(lines_of):
 def test_it_is_about_counting(cairn, python):
     done = cairn("run", "--max-overhead", "5%", "--", python.executable, "-c", "pass")
     assert "--max-overhead" in done.expect(harness.USAGE).talk
+
+
+class Speeding:
+    """Stands in for the module, on a processor that is twice as fast from the tenth loop on: a line
+    takes 100 ns, then 50, and 20 more where lines are counted."""
+
+    def __init__(self):
+        self.loops, self.counted, self.on = 0, None, False
+
+    def Profiler(self):
+        return self
+
+    def Lines(self):
+        return self
+
+    def add(self, code):
+        self.counted = code
+
+    def enable(self):
+        self.on = True
+
+    def measure(self, loop, many):
+        self.loops += 1
+        more = 20 if self.on and loop.__code__ is self.counted else 0
+        return 2 * len(many) * ((100 if self.loops < 10 else 50) + more)
+
+
+def test_what_a_line_costs_is_not_what_the_processor_gained():
+    """It was the difference of two medians, one behind the other: nothing, on such a processor."""
+    source = (harness.built_package() / "cairn" / "_site" / "sitecustomize.py").read_text()
+    (function,) = (node for node in ast.parse(source).body if getattr(node, "name", "") == "line_cost_of")
+    names = {}
+    exec(compile(ast.Module([function], []), "sitecustomize.py", "exec"), names)
+    assert names["line_cost_of"](Speeding()) == 20
