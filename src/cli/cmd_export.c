@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "asker.h"
 #include "export.h"
 #include "place.h"
 #include "progress_line.h"
@@ -70,7 +71,7 @@ static int open_output(const struct cairn_call *call, struct cairn_output *ret_o
     return code < 0 ? code : cairn_output_open(name, call->settings.force, ret_output, err);
 }
 
-static int export_model(const struct cairn_model *model, const struct cairn_settings *settings,
+static int export_model(struct cairn_model *model, const struct cairn_settings *settings,
                         const struct cairn_exporter *exporter, const struct cairn_output *output,
                         struct cairn_buf *lost, bool *ret_read, struct cairn_err *err)
 {
@@ -86,6 +87,8 @@ static int export_model(const struct cairn_model *model, const struct cairn_sett
         .by = settings->by == CAIRN_CHOICE_NONE ? CAIRN_BY_FUNCTION : (enum cairn_by)settings->by,
         .lost = lost,
     };
+    struct cairn_redact redact;
+    struct cairn_asker asker;
     struct cairn_filter filter;
     struct cairn_outlet outlet;
     struct cairn_tally tally;
@@ -99,6 +102,13 @@ static int export_model(const struct cairn_model *model, const struct cairn_sett
         cairn_err_set(err, -CAIRN_EUSAGE, 0, "export", "there are no numbers of samples to export");
         cairn_err_add(err, "The file that was read does not count them: leave out --unit samples.");
         return -CAIRN_EUSAGE;
+    }
+    /* What was chosen by path or command line has been chosen now. */
+    cairn_asker_redaction(&asker, settings->redact, &redact);
+    code = cairn_redact_model(&redact, model);
+    if (code < 0) {
+        cairn_tally_release(&tally);
+        return cairn_err_set(err, code, 0, "export", "cannot leave out who made the recording");
     }
     cairn_outlet_init(&outlet, output->fd, output->name);
     code = cairn_export(exporter, &tally, &options, &outlet, err);

@@ -1,42 +1,11 @@
 /* cmd_html.c: `cairn html [FILE …]` */
-#include <pwd.h>
-#include <stdlib.h>
-#include <unistd.h>
-
+#include "asker.h"
 #include "html.h"
-#include "owner.h"
 #include "progress_line.h"
 #include "say.h"
 #include "show.h"
 
 #define PATH_MAX_BYTES (1 << 16)
-#define ENTRY_MAX_BYTES 4096
-
-/* Who asks, be it through sudo: what --redact leaves out. */
-struct asker {
-    struct cairn_owner owner;
-    struct passwd entry, *found;
-    char text[ENTRY_MAX_BYTES];
-};
-
-static void choose_redaction(bool on, struct asker *asker, struct cairn_redact *redact)
-{
-    const char *home = getenv("HOME");
-
-    *redact = (struct cairn_redact){.on = on};
-    if (cairn_owner_find(&asker->owner)) {
-        redact->home = asker->owner.home;
-        redact->user = asker->owner.name;
-        return;
-    }
-    if (getpwuid_r(getuid(), &asker->entry, asker->text, sizeof(asker->text), &asker->found) == 0 &&
-        asker->found != NULL) {
-        redact->home = asker->found->pw_dir;
-        redact->user = asker->found->pw_name;
-    }
-    if (home != NULL && home[0] == '/')
-        redact->home = home;
-}
 
 static int write_page(const struct cairn_model *model, const struct cairn_model *before,
                       const struct cairn_settings *settings, const struct cairn_output *output,
@@ -44,11 +13,11 @@ static int write_page(const struct cairn_model *model, const struct cairn_model 
 {
     struct cairn_html_options options = {.source = settings->source, .before = before};
     struct cairn_outlet outlet;
-    struct asker asker;
+    struct cairn_asker asker;
     int code;
 
     CAIRN_TRY(cairn_show_filter(settings, &options.filter, err));
-    choose_redaction(settings->redact, &asker, &options.redact);
+    cairn_asker_redaction(&asker, settings->redact, &options.redact);
     cairn_outlet_init(&outlet, output->fd, output->name);
     code = cairn_html(model, &options, &outlet, err);
     return cairn_outlet_finish(&outlet, code, err);

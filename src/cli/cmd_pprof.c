@@ -43,6 +43,7 @@ static const struct format formats[] = {
     {"tree", cairn_pprof_tree, NULL, false, NULL},
     {"peek", cairn_pprof_tree, NULL, true, NULL},
     {"list", cairn_pprof_list, NULL, true, NULL},
+    {"weblist", cairn_pprof_weblist, NULL, true, "html"},
     {"traces", cairn_pprof_traces, NULL, false, NULL},
     {"tags", cairn_pprof_tags, NULL, false, NULL},
     {"comments", cairn_pprof_comments, NULL, false, NULL},
@@ -276,7 +277,8 @@ static enum cairn_pprof_granularity granularity(const char *word)
 static void choose_look(const struct cairn_pprof_flags *flags, const struct format *format,
                         struct cairn_pprof_look *look)
 {
-    bool listed = format->write == cairn_pprof_list, trimmed = flags->trim && !format->all;
+    bool listed = format->write == cairn_pprof_list || format->write == cairn_pprof_weblist;
+    bool trimmed = flags->trim && !format->all;
     bool lines = listed || format->write == cairn_pprof_callgrind;
     bool top = format->write == cairn_pprof_top || format->write == cairn_pprof_topproto;
     long usual = top ? 0 : NODES_USUAL;

@@ -49,6 +49,7 @@ static const struct flag flags[] = {
     {"ps", FORMAT, FIELD(format)},
     {"peek", FORMAT_TEXT, FIELD(format)},
     {"list", FORMAT_TEXT, FIELD(format)},
+    {"weblist", FORMAT_TEXT, FIELD(format)},
 
     {"cum", SWITCH, FIELD(cum)},
     {"flat", SWITCH, FIELD(flat)},
@@ -104,7 +105,6 @@ static const struct flag flags[] = {
     {"timeout", TEXT, UNUSED_TEXT},
 
     {"disasm", MISSING, 0},
-    {"weblist", MISSING, 0},
     {"web", MISSING, 0},
     {"eog", MISSING, 0},
     {"evince", MISSING, 0},
@@ -151,9 +151,6 @@ static int refuse_missing(const char *name, struct cairn_err *err)
     } others[] = {
         {"kcachegrind", "-callgrind -output=calls.out writes what it opens."},
         {"web", "-http has a page, -svg a picture."},
-        {"weblist",
-         "It shows the machine code of a binary, which Cairn does not read: -list has the lines of "
-         "sources, and so has the page of -http."},
         {"disasm",
          "It shows the machine code of a binary, which Cairn does not read: `cairn dis FUNCTION` "
          "lists bytecode."},

@@ -80,7 +80,8 @@ static int take_number(struct mojo *m, uint64_t *ret_number)
     *ret_number = byte & 0x3f;
     while (byte & 0x80) {
         CAIRN_TRY(take_byte(m, &byte));
-        if (shift > 57)
+        /* Keys have all 64 bits; the last byte has room for two of them. */
+        if (shift > 62 || (shift == 62 && byte > 3))
             return -CAIRN_EDAMAGED;
         *ret_number |= (uint64_t)(byte & 0x7f) << shift;
         shift += 7;

@@ -46,7 +46,8 @@ struct cairn_prof {
     CAIRN_VEC(struct cairn_prof_row) rows;
     CAIRN_VEC(struct cairn_prof_caller) callers;
     struct cairn_map key_ids, row_of, caller_of;
-    bool sampled; /* calls are samples */
+    bool sampled; /* calls are samples, */
+    bool unknown; /* or rows of a file that does not tell how often anything was seen or called */
 };
 
 /* 0 or -CAIRN_ENOMEM; release in both cases. */

@@ -168,7 +168,9 @@ static int put_node(struct cairn_dot *dot, uint32_t number, struct cairn_buf *ou
         cairn_buf_add_str(out, "\\n");
         cairn_dot_put_measure(dot, numbers, labels[i], out);
     }
-    cairn_buf_printf(out, "\\n%" PRId64 CAIRN_DOT_TIMES "\", tooltip=", numbers->calls);
+    if (!dot->prof->unknown)
+        cairn_buf_printf(out, "\\n%" PRId64 CAIRN_DOT_TIMES, numbers->calls);
+    cairn_buf_add_str(out, "\", tooltip=");
     CAIRN_TRY(cairn_dot_put_tooltip(dot, node->key, out));
     return cairn_buf_add_str(out, "];\n");
 }
@@ -193,8 +195,11 @@ static void put_call(struct cairn_dot *dot, const struct cairn_dot_call *call,
 {
     double weight = cairn_dot_share(call->numbers->total_s, dot->whole_total_s);
     char label[LABEL_BYTES];
-    int length = snprintf(label, sizeof(label), "%.2f%%\\n%" PRId64 CAIRN_DOT_TIMES, weight * 100,
-                          call->numbers->primitive);
+    int length = snprintf(label, sizeof(label), "%.2f%%", weight * 100);
+
+    if (!dot->prof->unknown)
+        length += snprintf(label + length, sizeof(label) - (size_t)length,
+                           "\\n%" PRId64 CAIRN_DOT_TIMES, call->numbers->primitive);
 
     cairn_dot_put_call(dot, call, weight,
                        (struct cairn_span){(const uint8_t *)label, (size_t)length}, out);

@@ -312,6 +312,36 @@ static int put_table(struct cairn_html_counts *counts)
     return code;
 }
 
+/* --- lines and instructions that cost too much, and were counted until they were let go --- */
+
+static int put_let_go(struct cairn_html_counts *counts)
+{
+    const struct cairn_tally *tally = counts->wall;
+    const struct cairn_counted_opcode *opcodes;
+    const struct cairn_counted_line *lines;
+    const struct cairn_function *functions;
+    size_t line_count = cairn_model_counted_lines(tally->model, &lines);
+    size_t opcode_count = cairn_model_counted_opcodes(tally->model, &opcodes);
+    size_t function_count = cairn_model_functions(tally->model, &functions);
+    bool *let_go = cairn_calloc(function_count + 1, sizeof(*let_go)), any = false;
+
+    if (let_go == NULL)
+        return -CAIRN_ENOMEM;
+    for (size_t i = 0; i < line_count; i++)
+        any |= let_go[lines[i].function] |= lines[i].let_go && tally->kept[lines[i].thread];
+    for (size_t i = 0; i < opcode_count; i++)
+        any |= let_go[opcodes[i].function] |= opcodes[i].let_go && tally->kept[opcodes[i].thread];
+    if (any) {
+        begin_array(counts->json, "let_go");
+        for (size_t i = 0; i < function_count; i++)
+            if (let_go[i])
+                cairn_json_u64(counts->json, counts->tree->function_of[i]);
+        cairn_json_close(counts->json);
+    }
+    free(let_go);
+    return 0;
+}
+
 /* --- all of them --- */
 
 static int put_texts(struct cairn_html_counts *counts)
@@ -338,6 +368,8 @@ int cairn_html_counts_put(struct cairn_html_counts *counts)
         code = cairn_html_lines_put(counts);
     if (code == 0)
         code = cairn_html_opcodes_put(counts);
+    if (code == 0)
+        code = put_let_go(counts);
     if (code == 0)
         code = cairn_html_events_put(counts);
     if (code == 0)

@@ -1,8 +1,10 @@
 /* html_counts.h: what was counted one by one, as optional keys of the object that html_data.h
  * writes: calls by thread and stack ("calls"), or by function and caller ("table"), lines
- * ("lines"), instructions ("opcodes"), the texts that these name by number ("texts"); and what has
- * moments of its own (html_events.c): regions, marks and the calls of a timeline ("regions",
- * "marks", "bands", "timeline"). A key is there where there is something to say.
+ * ("lines"), instructions ("opcodes"), what these were given ("given"), functions whose lines and
+ * instructions were counted until it cost too much ("let_go"), the texts that these name by number
+ * ("texts"); and what has moments of its own (html_events.c): regions, marks and the calls of a
+ * timeline ("regions", "marks", "bands", "timeline"). A key is there where there is something to
+ * say.
  *
  * Lines and instructions are counted by process, and told of each; of so many that a page could
  * not be opened they are those of all processes together (-1).

@@ -148,6 +148,41 @@ static int put(struct cairn_html_counts *counts, const struct opcode_list *list,
     return 0;
 }
 
+/* What instructions were given: function, offset, name, type or what was called (-1: others), how
+ * often, process. */
+static int put_given(struct cairn_html_counts *counts, bool joined)
+{
+    const struct cairn_counted_given *given;
+    size_t count = cairn_model_counted_given(counts->wall->model, &given);
+    struct cairn_json *json = counts->json;
+    int code = 0;
+
+    cairn_json_key(json, cairn_span_of("given"));
+    cairn_json_array(json);
+    for (size_t i = 0; i < count && code == 0; i++) {
+        const struct cairn_counted_opcode opcode = {.text = given[i].text};
+
+        if (!counts->wall->kept[given[i].thread])
+            continue;
+        cairn_json_array(json);
+        cairn_json_u64(json, counts->tree->function_of[given[i].function]);
+        cairn_json_u64(json, given[i].offset);
+        code = cairn_html_counts_text(counts, cairn_listed_name(&opcode));
+        if (given[i].kind.size_bytes == 0)
+            cairn_json_i64(json, -1);
+        else if (code == 0)
+            code = cairn_html_counts_text(counts, given[i].kind);
+        cairn_json_u64(json, given[i].hits);
+        cairn_json_i64(json,
+                       joined ? -1 : (int64_t)cairn_html_counts_process(counts, given[i].thread));
+        cairn_json_close(json);
+        if (code == 0 && i % DRAIN_ITEMS == DRAIN_ITEMS - 1)
+            code = counts->sink->drain(counts->sink);
+    }
+    cairn_json_close(json);
+    return code;
+}
+
 int cairn_html_opcodes_put(struct cairn_html_counts *counts)
 {
     struct opcode_list list = {.count = 0};
@@ -164,6 +199,8 @@ int cairn_html_opcodes_put(struct cairn_html_counts *counts)
                 code = counts->sink->drain(counts->sink);
         }
         cairn_json_close(counts->json);
+        if (code == 0)
+            code = put_given(counts, list.joined);
     }
     cairn_vec_release(&list);
     return code;

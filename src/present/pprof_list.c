@@ -1,4 +1,5 @@
-/* Source with numbers beside its lines (pprof_text.h). */
+/* Source with numbers beside its lines (pprof_text.h): as text, and as a page that holds no script.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -18,9 +19,25 @@
 #define MARGIN 5
 #define READ_BYTES 65536
 
+static const char page_head[] =
+    "<!DOCTYPE html>\n<html>\n<head>\n<meta charset=\"UTF-8\">\n<title>Pprof listing</title>\n"
+    "<style>\n:root { color-scheme: light dark; }\nbody { font-family: sans-serif; }\n"
+    ".legend { font-size: 1.25em; }\n.line, .nop { color: GrayText; }\n</style>\n</head>\n<body>\n";
+
 static struct cairn_span text_of(const struct cairn_pprof_report *report, uint32_t id)
 {
     return cairn_intern_get(&report->pprof->texts, id);
+}
+
+static void put_text(struct cairn_buf *out, struct cairn_span text, bool web)
+{
+    if (!web) {
+        cairn_escape_terminal(out, text);
+        return;
+    }
+    cairn_buf_add_str(out, "<bdi>");
+    cairn_escape_xml(out, text);
+    cairn_buf_add_str(out, "</bdi>");
 }
 
 static int compare_spans(struct cairn_span x, struct cairn_span y)
@@ -138,8 +155,9 @@ static void add_value(struct cairn_pprof_report *report, int64_t value)
 /* The lines of `text` from some before the first of the nodes to some behind the last, which are
  * sorted by line. */
 static int add_lines(struct cairn_pprof_report *report, const struct cairn_pprof_graph *graph,
-                     const uint32_t *nodes, size_t count, struct cairn_span text)
+                     const uint32_t *nodes, size_t count, struct cairn_span text, bool web)
 {
+    struct cairn_buf *out = &report->out->buf;
     uint32_t last = graph->nodes.items[nodes[count - 1]].line + MARGIN, first = UINT32_MAX;
     size_t at = 0, next = 0;
 
@@ -152,6 +170,8 @@ static int add_lines(struct cairn_pprof_report *report, const struct cairn_pprof
         if (from < first)
             first = from;
     }
+    if (web) /* as pprof's page has it */
+        first = first > MARGIN ? first - MARGIN : 1;
     for (uint32_t line = 1; line <= last && at < text.size_bytes; line++) {
         const uint8_t *start = text.data + at;
         const uint8_t *end = memchr(start, '\n', text.size_bytes - at);
@@ -169,27 +189,50 @@ static int add_lines(struct cairn_pprof_report *report, const struct cairn_pprof
             continue;
         if (size_bytes > 0 && start[size_bytes - 1] == '\r')
             size_bytes--;
+        if (web)
+            cairn_buf_printf(out, "<span class=line> %6u</span> <span class=%s>  ", line,
+                             flat == 0 && cum == 0 ? "nop" : "src");
         add_value(report, flat);
         add_value(report, cum);
-        cairn_buf_printf(&report->out->buf, "%6u:", line);
+        if (web)
+            cairn_buf_printf(out, "%10s", "");
+        else
+            cairn_buf_printf(out, "%6u:", line);
         for (size_t from = 0; from < size_bytes;) { /* tabs stay tabs */
             const uint8_t *tab = memchr(start + from, '\t', size_bytes - from);
             size_t until = tab ? (size_t)(tab - start) : size_bytes;
 
-            cairn_escape_terminal(&report->out->buf,
-                                  (struct cairn_span){start + from, until - from});
+            put_text(out, (struct cairn_span){start + from, until - from}, web);
             if (tab)
-                cairn_buf_u8(&report->out->buf, '\t');
+                cairn_buf_u8(out, '\t');
             from = until + 1;
         }
-        cairn_buf_u8(&report->out->buf, '\n');
+        cairn_buf_add_str(out, web ? " </span>\n" : "\n");
     }
     return cairn_outlet_drain(report->out);
 }
 
+static void add_head(struct cairn_pprof_report *report, const struct cairn_pprof_node *node,
+                     int64_t flat, int64_t cum, bool web)
+{
+    struct cairn_buf *out = &report->out->buf;
+
+    cairn_buf_add_str(out, web ? "<h2>" : "ROUTINE ======================== ");
+    put_text(out, text_of(report, node->name), web);
+    cairn_buf_add_str(out, web ? "</h2><p class=\"filename\">" : " in ");
+    put_text(out, text_of(report, node->file), web);
+    cairn_buf_add_str(out, web ? "</p>\n<pre>\n  Total:  " : "\n");
+    cairn_pprof_value(report, out, flat, 10);
+    cairn_buf_u8(out, ' ');
+    cairn_pprof_value(report, out, cum, 10);
+    cairn_buf_add_str(out, " (flat, cum) ");
+    cairn_pprof_share(out, cum, report->pprof->total);
+    cairn_buf_add_str(out, web ? "\n" : " of Total\n");
+}
+
 /* A function in a file: its nodes, sorted by line. */
 static int add_routine(struct cairn_pprof_report *report, const struct cairn_pprof_graph *graph,
-                       const uint32_t *nodes, size_t count)
+                       const uint32_t *nodes, size_t count, bool web)
 {
     const struct cairn_pprof_node *node = &graph->nodes.items[nodes[0]];
     struct cairn_buf *out = &report->out->buf, text, why;
@@ -198,36 +241,29 @@ static int add_routine(struct cairn_pprof_report *report, const struct cairn_ppr
     int code = 0;
 
     if (file.size_bytes == 0) {
-        cairn_buf_add_str(out, "No source information for ");
-        cairn_escape_terminal(out, text_of(report, node->name));
-        cairn_buf_u8(out, '\n');
+        cairn_buf_add_str(out,
+                          web ? "<p>No source information for " : "No source information for ");
+        put_text(out, text_of(report, node->name), web);
+        cairn_buf_add_str(out, web ? "</p>\n" : "\n");
         return 0;
     }
     for (size_t i = 0; i < count; i++) {
         flat += graph->nodes.items[nodes[i]].flat;
         cum += graph->nodes.items[nodes[i]].cum;
     }
-    cairn_buf_add_str(out, "ROUTINE ======================== ");
-    cairn_escape_terminal(out, text_of(report, node->name));
-    cairn_buf_add_str(out, " in ");
-    cairn_escape_terminal(out, file);
-    cairn_buf_u8(out, '\n');
-    cairn_pprof_value(report, out, flat, 10);
-    cairn_buf_u8(out, ' ');
-    cairn_pprof_value(report, out, cum, 10);
-    cairn_buf_add_str(out, " (flat, cum) ");
-    cairn_pprof_share(out, cum, report->pprof->total);
-    cairn_buf_add_str(out, " of Total\n");
+    add_head(report, node, flat, cum, web);
     cairn_buf_init(&text, FILE_MAX_BYTES + READ_BYTES);
     cairn_buf_init(&why, PATH_MAX_BYTES * 4);
     read_source(report, file, &text, &why);
     if (why.size_bytes > 0) {
         cairn_buf_add_str(out, " Error: ");
-        cairn_escape_terminal(out, cairn_buf_span(&why));
+        put_text(out, cairn_buf_span(&why), web);
         cairn_buf_u8(out, '\n');
     } else {
-        code = add_lines(report, graph, nodes, count, cairn_buf_span(&text));
+        code = add_lines(report, graph, nodes, count, cairn_buf_span(&text), web);
     }
+    if (web)
+        cairn_buf_add_str(out, "</pre>\n");
     cairn_buf_release(&text);
     cairn_buf_release(&why);
     return code;
@@ -261,7 +297,41 @@ static int choose(struct cairn_pprof_report *report, struct cairn_pprof_graph *g
     return code;
 }
 
-static int add_routines(struct cairn_pprof_report *report, struct cairn_pprof_graph *graph)
+/* Each line by itself, which holds foreign text. */
+static void put_lines(struct cairn_buf *out, struct cairn_span text)
+{
+    const uint8_t *at = text.data, *end = text.data + text.size_bytes, *stop;
+
+    for (; at < end && (stop = memchr(at, '\n', (size_t)(end - at))) != NULL; at = stop + 1) {
+        put_text(out, (struct cairn_span){at, (size_t)(stop - at)}, true);
+        cairn_buf_u8(out, '\n');
+    }
+}
+
+/* What stands above the functions. */
+static void add_total(struct cairn_pprof_report *report, bool web)
+{
+    struct cairn_buf *out = &report->out->buf, profile;
+
+    if (web) {
+        cairn_buf_init(&profile, PATH_MAX_BYTES * 4);
+        cairn_pprof_profile(report, &profile);
+        cairn_buf_add_str(out, page_head);
+        cairn_buf_add_str(out, "<pre class=\"legend\">");
+        put_lines(out, cairn_buf_span(&profile));
+        if (profile.code == -CAIRN_ENOMEM)
+            out->code = profile.code;
+        cairn_buf_release(&profile);
+    }
+    cairn_buf_add_str(out, "Total: ");
+    cairn_pprof_value(report, out, report->pprof->total, 0);
+    cairn_buf_add_str(out, web ? "</pre>\n<p>Without machine code: frames of Python have none, and "
+                                 "of binaries Cairn reads none.</p>\n"
+                               : "\n");
+}
+
+static int add_routines(struct cairn_pprof_report *report, struct cairn_pprof_graph *graph,
+                        bool web)
 {
     uint32_t *order = graph->order.items;
     size_t count, end;
@@ -270,9 +340,7 @@ static int add_routines(struct cairn_pprof_report *report, struct cairn_pprof_gr
     if (count > 1)
         qsort_r(order, count, sizeof(*order), compare_nodes, graph);
     report->unit = report->look->unit; /* each value in what suits it */
-    cairn_buf_add_str(&report->out->buf, "Total: ");
-    cairn_pprof_value(report, &report->out->buf, report->pprof->total, 0);
-    cairn_buf_u8(&report->out->buf, '\n');
+    add_total(report, web);
     for (size_t i = 0; i < count; i = end) {
         const struct cairn_pprof_node *node = &graph->nodes.items[order[i]];
 
@@ -280,18 +348,30 @@ static int add_routines(struct cairn_pprof_report *report, struct cairn_pprof_gr
                           graph->nodes.items[order[end]].file == node->file;
              end++)
             ;
-        CAIRN_TRY(add_routine(report, graph, order + i, end - i));
+        CAIRN_TRY(add_routine(report, graph, order + i, end - i, web));
     }
+    if (web)
+        cairn_buf_add_str(&report->out->buf, "</body>\n</html>\n");
     return 0;
 }
 
-int cairn_pprof_list(struct cairn_pprof_report *report)
+static int list(struct cairn_pprof_report *report, bool web)
 {
     struct cairn_pprof_graph graph;
     int code;
 
     CAIRN_TRY(cairn_pprof_graph_make(report->pprof, &report->look->graph, &graph));
-    code = add_routines(report, &graph);
+    code = add_routines(report, &graph, web);
     cairn_pprof_graph_release(&graph);
     return code;
+}
+
+int cairn_pprof_list(struct cairn_pprof_report *report)
+{
+    return list(report, false);
+}
+
+int cairn_pprof_weblist(struct cairn_pprof_report *report)
+{
+    return list(report, true);
 }

@@ -1,5 +1,5 @@
 /* pprof_text.h: google/pprof's reports: -top, -tree and -peek, -traces, -tags, -comments, -list,
- * -dot, -raw, -proto, -topproto, -callgrind.
+ * -weblist, -dot, -raw, -proto, -topproto, -callgrind.
  *
  * Numbers, columns, headings and orders are those of pprof; docs/compat.md lists what is not.
  * Owner: all is borrowed. Threads: one at a time.
@@ -42,6 +42,7 @@ int cairn_pprof_top(struct cairn_pprof_report *report);
 int cairn_pprof_tree(struct cairn_pprof_report *report); /* with a regex: -peek */
 int cairn_pprof_traces(struct cairn_pprof_report *report);
 int cairn_pprof_list(struct cairn_pprof_report *report);
+int cairn_pprof_weblist(struct cairn_pprof_report *report); /* the same as a page */
 int cairn_pprof_dot(struct cairn_pprof_report *report);
 int cairn_pprof_tags(struct cairn_pprof_report *report);
 int cairn_pprof_comments(struct cairn_pprof_report *report);

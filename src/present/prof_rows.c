@@ -225,6 +225,7 @@ int cairn_prof_rows(const struct cairn_tally *tally, struct cairn_prof *prof)
     cairn_buf_init(&work.file, NAME_MAX_BYTES);
     cairn_buf_init(&work.name, NAME_MAX_BYTES);
     prof->sampled = !cairn_exact_table_has(tally);
+    prof->unknown = prof->sampled && !tally->counted;
     code = prof->sampled ? fill(&work) : fill_exact(&work);
     free(work.frame_keys);
     free(work.edges);

@@ -3,6 +3,9 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "model_rewrite.h"
+#include "program.h"
+
 /* Whether `text` has `part` at `at`. */
 static bool stands(struct cairn_span text, size_t at, const char *part)
 {
@@ -98,4 +101,55 @@ void cairn_redact_path(const struct cairn_redact *redact, struct cairn_span path
         path.size_bytes -= skip_bytes;
     }
     cairn_redact_text(redact, path, out);
+}
+
+static bool is(struct cairn_span text, const char *word)
+{
+    return text.size_bytes == strlen(word) && stands(text, 0, word);
+}
+
+/* What a recording's numbers are, and nothing of the machine. */
+static bool tells_numbers(struct cairn_span key)
+{
+    static const char *const kept[] = {
+        "counting.costs_ns",  "counting.max_overhead", "import.format", "import.samples",
+        "import.stacks",      "import.times",          "import.values", "run.mode",
+        "sampler.interval_ns"};
+
+    for (size_t i = 0; i < sizeof(kept) / sizeof(kept[0]); i++)
+        if (is(key, kept[i]))
+            return true;
+    return false;
+}
+
+/* What was waited for is a word and a path. */
+static void redact_words(const struct cairn_redact *redact, struct cairn_span text,
+                         struct cairn_buf *out)
+{
+    size_t at = 0;
+
+    while (at < text.size_bytes && !(text.data[at] == '/' && (at == 0 || text.data[at - 1] == ' ')))
+        at++;
+    cairn_redact_text(redact, (struct cairn_span){text.data, at}, out);
+    cairn_redact_path(redact, (struct cairn_span){text.data + at, text.size_bytes - at}, out);
+}
+
+static void redact_told(const void *ctx, const struct cairn_told *told, struct cairn_buf *out)
+{
+    const struct cairn_redact *redact = ctx;
+
+    if (told->kind == CAIRN_TOLD_PATH)
+        cairn_redact_path(redact, told->text, out);
+    else if (told->kind == CAIRN_TOLD_COMMAND ||
+             (told->kind == CAIRN_TOLD_SETTING && is(told->key, "run.command")))
+        cairn_redact_path(redact, cairn_program_of(told->text), out);
+    else if (told->kind == CAIRN_TOLD_TEXT)
+        redact_words(redact, told->text, out);
+    else if (told->kind == CAIRN_TOLD_NAME || tells_numbers(told->key))
+        cairn_redact_text(redact, told->text, out);
+}
+
+int cairn_redact_model(const struct cairn_redact *redact, struct cairn_model *model)
+{
+    return redact->on ? cairn_model_rewrite(model, redact_told, redact) : 0;
 }

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 
 #include "buf.h"
+#include "model.h"
 
 struct cairn_redact {
     bool on;                 /* false: everything is copied as it is */
@@ -23,5 +24,10 @@ void cairn_redact_text(const struct cairn_redact *redact, struct cairn_span text
 /* The same of a path: what stands behind site-packages/ or lib/pythonX.Y/, else the last part. */
 void cairn_redact_path(const struct cairn_redact *redact, struct cairn_span path,
                        struct cairn_buf *out);
+
+/* The whole model: every name, path and text; of command lines the program, of settings those that
+ * say what its numbers are. 0, -CAIRN_ENOMEM or -CAIRN_ELIMIT, after which it is not to be shown.
+ * What chooses by path or command line (a tally's filter) has to have chosen. */
+int cairn_redact_model(const struct cairn_redact *redact, struct cairn_model *model);
 
 #endif

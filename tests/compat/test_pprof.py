@@ -2,6 +2,7 @@
 (golden/pprof; tools: `python tests/compat/test_pprof.py` asks the real tool again), and where Go is
 installed, of real recordings."""
 import gzip
+import html
 import http.client
 import re
 import shutil
@@ -335,7 +336,7 @@ def test_a_graph_has_the_nodes_and_edges(place):
         ([], "-top"),
         (["-tpo"], "-top"),
         (["-top", "-tree"], "at most one"),
-        (["-weblist=x"], "machine code of a binary"),
+        (["-disasm=x"], "machine code of a binary"),
         (["-disasm=x"], "cairn dis"),
         (["-dot", "-call_tree"], "-call_tree"),
         (["-tags", "-tagshow=("], "-tagshow"),
@@ -397,3 +398,26 @@ if __name__ == "__main__":  # CAIRN=build/cairn: the real tool's words, anew
             (GOLDEN / f"{stem}.out").write_text(real([*line.split(), "stacks.pb.gz"], Path(work)))
         for stem, line in TOPS.items():
             real([*line.split(), "-output", GOLDEN / f"{stem}.pb.gz", "stacks.pb.gz"], Path(work))
+
+
+def shown_lines(page):
+    """What stands in the lines of a page of sources, without its marks."""
+    return [html.unescape(re.sub("<[^>]*>", "", line)).rstrip()
+            for line in page.splitlines() if line.startswith("<span class=line>")]
+
+
+def test_weblist_is_the_list_as_a_page(cairn, folder):
+    """The form of the lines is that of Go 1.19's pprof; the numbers are those of -list."""
+    (folder / "program.py").write_text("def heavy():\n\tx = '</pre><script>'\n    return 1\n")
+    (folder / "s.txt").write_text(f"heavy ({folder}/program.py:2) 5000\nheavy ({folder}/program.py:3) 1000\n")
+    page = cairn("pprof", "-weblist", "heavy", "s.txt").expect().text
+    assert shown_lines(page) == [
+        "      1            .          .           def heavy():",
+        "      2          5ms        5ms           \tx = '</pre><script>'",
+        "      3          1ms        1ms               return 1"]
+    assert "<script" not in page and "<h2><bdi>heavy</bdi></h2>" in page
+    assert "  Total:         6ms        6ms (flat, cum)   100%" in page
+    assert page.rstrip().endswith("</html>") and "Without machine code" in page
+    (folder / "program.py").unlink()
+    assert "could not find file program.py" in cairn("pprof", "-weblist=heavy", "s.txt").expect().text
+    cairn("pprof", "-weblist=none", "s.txt").expect(127)

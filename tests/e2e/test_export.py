@@ -1,4 +1,5 @@
 """`cairn export`: every format opens, and its sum is the model's."""
+import gzip
 import json
 import xml.etree.ElementTree as ElementTree
 
@@ -207,3 +208,40 @@ def test_without_a_format_all_are_listed(cairn):
     listed = [line.split()[0] for line in told.splitlines()[1:]]
     known = cairn("help", "export").text.split("what to write: ")[1].split("There is")[0]
     assert sorted(listed) == sorted(known.replace(",", " ").split())
+
+
+def test_redacted_no_format_says_who_and_where(cairn, python, folder):
+    home = folder / "home" / "zaphod"
+    (home / "secret-project").mkdir(parents=True)
+    script = home / "secret-project" / "work.py"
+    script.write_text("import threading, time\n"
+                      "def work(until):\n"
+                      "    while time.monotonic() < until: pass\n"
+                      "def fifo():\n"
+                      "    import os\n"
+                      "    os.mkfifo(__file__ + '.fifo')\n"
+                      "    threading.Timer(.3, lambda: open(__file__ + '.fifo', 'w').close()).start()\n"
+                      "    open(__file__ + '.fifo').close()\n"
+                      "t = threading.Thread(target=work, args=[time.monotonic() + .3], "
+                      "name='zaphod at work')\n"
+                      "t.start(); fifo(); t.join()\n")
+    env = {"HOME": str(home), "USER": "zaphod"}
+    cairn("run", "--exact", "--timeline", "-o", folder / "run.cairn", "--",
+          python.executable, script, "--password=hunter2", env=env).expect()
+    for name in ("collapsed speedscope pprof pstats perfetto chrome firefox cpuprofile dot "
+                 "callgrind flamegraph csv").split():
+        for options in ([], ["--by", "process"]) if name == "csv" else ([],):
+            told, shared = (unpacked(cairn("export", "-f", name, *options, *more,
+                                           folder / "run.cairn", env=env).expect().out)
+                            for more in ([], ["--redact"]))
+            for word in (str(home), str(folder), "secret-project", "hunter2", "/lib/python"):
+                assert word.encode() not in shared, (name, word)
+            assert str(home).encode() in told or name in ("cpuprofile", "perfetto"), name
+            assert b"work.py" in shared, name
+    whole, shared = (cairn.collapsed(folder / "run.cairn", *more).values()
+                     for more in ([], ["--redact"]))
+    assert sum(whole) == pytest.approx(sum(shared), abs=len(whole))
+
+
+def unpacked(data):
+    return gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data

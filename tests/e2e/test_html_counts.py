@@ -1,6 +1,9 @@
 """The page of a recording in which calls, lines, instructions or regions were counted says what
 `cairn report --json` and `cairn dis --json` say of it."""
+import base64
+import gzip
 import json
+import re
 
 import pytest
 from playwright.sync_api import expect
@@ -200,7 +203,40 @@ def test_instructions_are_those_that_dis_lists(cairn, recordings, browser):
         assert int(offset.strip("» ")) == wanted["offset"]
         assert stack == ("n/a" if wanted["stack"] is None else str(wanted["stack"]))
         words = [wanted["opname"], wanted["argument"], wanted["specialized"]]
-        assert text.strip() == " ".join(word for word in words if word).strip()
+        assert text.strip() == (" ".join(word for word in words if word) + given_in(wanted)).strip()
+    assert any(wanted["given"] for wanted in told)
+
+
+def given_in(told):
+    """What an instruction was given, as the page says it."""
+    kinds = told["given"] or []
+    if len(kinds) < 2:
+        return "".join(f" of {kind['what']}" for kind in kinds)
+    looked = f", of {told['looked_at']:,} looked at" if told["looked_at"] < told["count"] else ""
+    return " polymorphic: " + "; ".join(f"{kind.get('what') or 'others'} {kind['count']:,}"
+                                        for kind in kinds) + looked
+
+
+def test_what_was_let_go_is_said(cairn, recordings, browser):
+    file = make(cairn, recordings["all"])
+    _, data = parts(file)
+    number = next(i for i, row in enumerate(data["functions"]) if data["strings"][row[0]] == "fib")
+    assert "let_go" not in data
+    said = "counted until let go for --max-overhead"
+    with opened(browser, file, f"#tab=function&function={number}") as page:
+        page.locator("#opcodes").wait_for()
+        assert said not in page.locator("main").inner_text()
+    packed = base64.b64encode(gzip.compress(json.dumps({**data, "let_go": [number]}).encode()))
+    page = file.read_bytes()  # whose script has a hash: not a line end may change
+    file.write_bytes(re.sub(rb'(<script type="application/gzip" id="data">)[^<]+',
+                            lambda match: match[1] + packed, page))
+    with opened(browser, file, f"#tab=function&function={number}") as page:
+        page.locator("#opcodes").wait_for()
+        sections = page.locator("section", has_text="They were " + said)
+        expect(sections).to_have_count(2)  # lines and instructions
+        page.get_by_role("tab", name="Overview").click()
+        expect(page.locator("section", has=page.locator("#hot-lines"))).to_contain_text(
+            "Lines or instructions of 1 function were " + said)
 
 
 def test_regions_are_those_of_the_report(cairn, recordings, browser):

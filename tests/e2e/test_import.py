@@ -452,15 +452,18 @@ def test_mojo_by_its_description(cairn, folder, version):
     def told(file, name):
         return [mojo_string(1000, file), mojo_string(200_000, name), mojo_frame(version, 3, 1000, 200_000, 4)]
 
-    at = b"\5" + mojo_number(3)
+    at, key = b"\5" + mojo_number(3), (1 << 64) - 1  # Austin numbers a frame without a line so
     data = [b"MOJ" + mojo_number(version) + b"\1mode\0wall\0",
             mojo_sample(version, 11, "MainThread", *told("a.py", "main"), at, at, mojo_time(70_000)),
             mojo_sample(version, 12, "MainThread", *told("b.py", "other"), at, b"\7", mojo_time(5)),
             mojo_sample(version, 11, "MainThread", at, b"\4", mojo_time(30)),
-            mojo_sample(version, 11, "MainThread", at, b"\12" + mojo_number(9))]  # fmt: skip
+            mojo_sample(version, 11, "MainThread", at, b"\12" + mojo_number(9)),
+            mojo_sample(version, 11, "MainThread", mojo_frame(version, key, 1000, 200_000, 7),
+                        b"\5" + mojo_number(key), mojo_time(6))]  # fmt: skip
     wanted = {"process:11;thread:MainThread;main (a.py:4);main (a.py:4) 70000",
               "process:12;thread:MainThread;other (b.py:4) 5",
-              "process:11;thread:MainThread;main (a.py:4);[invalid] 30"}  # fmt: skip
+              "process:11;thread:MainThread;main (a.py:4);[invalid] 30",
+              "process:11;thread:MainThread;main (a.py:7) 6"}  # fmt: skip
     if version == 4:
         native = [mojo_string(9, "libc.so"), mojo_string(8, "read"), mojo_frame(version, 5, 9, 8, 0)]
         data += [mojo_sample(version, 11, "T", *native, at, b"\5" + mojo_number(5), mojo_time(8)),

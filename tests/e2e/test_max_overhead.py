@@ -7,6 +7,7 @@ import pstats
 from pathlib import Path
 
 import pytest
+from test_html import parts
 
 import harness
 
@@ -207,6 +208,9 @@ def test_lines_of_what_is_hot_and_small_are_let_go(cairn, lines_of, how):
     text = cairn("report", "x.cairn", env={"COLUMNS": "160"}).expect().text
     assert text.count("lines counted until it was let go for --max-overhead") == 1
     assert "max overhead 5 %: " in text and "1 let go" in text
+    cairn("html", "--force", "-o", "x.html", "x.cairn").expect()
+    _, data = parts(cairn.folder / "x.html")
+    assert [data["strings"][data["functions"][index][0]] for index in data["let_go"]] == ["tiny"]
 
 
 def test_instructions_of_what_is_hot_and_small_are_let_go(cairn, lines_of):

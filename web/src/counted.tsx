@@ -181,8 +181,28 @@ export function HotLines({ most = 10 }: { most?: number }) {
     <p class="faint">% Time is of its function&rsquo;s lines; a line&rsquo;s time holds what it
       calls.{!clocked && <> Hits are exact; {timeless
         ? 'no clock was read, and there are no samples' : 'times are of samples'}.</>}</p>
+    <LetGo func={-1} />
     <OfTheWhole what={clocked ? 'Hits and times are' : 'Hits are'} />
   </Section>;
+}
+
+// Lines or instructions of the function, or of some (-1), that were let go.
+export function LetGo({ func }: { func: number }) {
+  const { let_go: some } = usePage().profile.written;
+  return some && (func < 0 || some.includes(func)) ? <p class="warn">{func < 0
+    ? `Lines or instructions of ${plural(some.length, 'function')}` : 'They'} were counted until let
+    go for --max-overhead: so many and more.</p> : null;
+}
+
+// Types of its values, or what it called.
+function Given({ of: { given, count: all } }: { of: Opcode }) {
+  const { profile } = usePage();
+  const kinds = [...given].sort((a, b) => Number(a[0] < 0) - Number(b[0] < 0) || b[1] - a[1]);
+  const looked = kinds.reduce((sum, [, hits]) => sum + hits, 0);
+  return kinds.length > 0 && <span class="given"> {kinds.length > 1 ? 'polymorphic: ' : 'of '}
+    {kinds.map(([what, hits], i) => <>{i > 0 && '; '}<bdi>{what < 0 ? 'others'
+      : textOf(profile, what)}</bdi>{kinds.length > 1 && ` ${count(hits)}`}</>)}
+    {kinds.length > 1 && looked < all && `, of ${count(looked)} looked at`}</span>;
 }
 
 export function Opcodes({ rows }: { rows: Opcode[] }) {
@@ -204,12 +224,13 @@ export function Opcodes({ rows }: { rows: Opcode[] }) {
         <td class="number faint time">{row.target && '» '}{row.offset}</td>
         <td class="number faint time">{row.stack ?? 'n/a'}</td>
         <td class="wide"><Meter part={row.count} whole={most} /><code><bdi>{row.text}</bdi>{row.form
-          && <span class="faint"> <bdi>{row.form}</bdi></span>}</code></td>
+          && <span class="faint"> <bdi>{row.form}</bdi></span>}<Given of={row} /></code></td>
       </tr>)}</tbody></table></Scroll>
     {more}
+    <LetGo func={view.func} />
     <OfTheWhole what="These numbers are" />
-    {!profile.written.source && <p class="faint">What they are given is in a page only when it was
-      made with --source; here are their names.</p>}
+    {!profile.written.source && <p class="faint">Their arguments are in a page only when it was
+      made with --source.</p>}
   </>;
 }
 

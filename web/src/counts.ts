@@ -13,6 +13,8 @@ export interface WrittenCounts {
   partial?: number[]; // functions of whose calls some are missing; not there: none can be
   lines?: LineNumbers[];
   opcodes?: OpcodeNumbers[];
+  given?: number[][]; // function, offset, name, what it was (-1: others), how often, process
+  let_go?: number[]; // functions whose lines and instructions were counted until it cost too much
   texts?: string[];
   regions?: number[][]; // name, count, cut, total, least, p50, p90, p99, most
   marks?: [number, number, number, number][]; // name, thread, moment, values
@@ -231,6 +233,7 @@ export interface Opcode {
   form: string;
   count: number;
   samples: number;
+  given: Map<number, number>; // how often what (a text; -1: others)
 }
 
 export function opcodesOf(profile: Profile, choice: Choice, func: number): Opcode[] {
@@ -246,8 +249,13 @@ export function opcodesOf(profile: Profile, choice: Choice, func: number): Opcod
       known.form ||= form;
     } else {
       rows.set(place, { offset, line, target: target === 1, stack: depth ? depth - 1 : null, text,
-        form, count, samples });
+        form, count, samples, given: new Map() });
     }
+  }
+  for (const [own, offset, name, what, count, process] of profile.written.given ?? []) {
+    const given = own === func && kept(process)
+      && rows.get(`${offset} ${textOf(profile, name)}`)?.given;
+    if (given) given.set(what, (given.get(what) ?? 0) + count);
   }
   return [...rows.values()].sort((a, b) => a.offset - b.offset);
 }

@@ -2,7 +2,7 @@
 import { useMemo } from 'preact/hooks';
 import { STATES, type Func } from './data';
 import { callEdges, countedLines, hasCalls, opcodesOf, type CountedLine } from './counts';
-import { CallEdges, CallFacts, OfTheWhole, Opcodes } from './counted';
+import { CallEdges, CallFacts, LetGo, OfTheWhole, Opcodes } from './counted';
 import { menuOf } from './menu';
 import { Bar } from './overview';
 import { FunctionName, Heads, Meter, Name, opens, Scroll, Section, Times, usePage } from './parts';
@@ -170,6 +170,7 @@ export function FunctionView() {
       <Lines func={chosen} lines={lines} counted={hits} whole={whole} />
       {metric.name === 'counted' && lines.length > 0 && <p class="faint">What was sampled is wall time, in shares of the
         function&rsquo;s.</p>}
+      {hits.length > 0 && <LetGo func={chosen} />}
       {hits.length > 0 && (hits.some((line) => line.timed)
         ? <><p class="faint">A line&rsquo;s time holds what it calls.</p>
           <OfTheWhole what="Hits and times were counted; they are" /></>

@@ -57,9 +57,9 @@ const MANY = 20_000; // boxes
 // screen one frame before they follow.
 export function Later({ children }: { children: ComponentChildren }) {
   const page = usePage(), [before, setBefore] = useState(page);
-  const late = before.profile === page.profile && page.profile.flame.count > MANY;
+  const many = page.profile.flame.count > MANY, late = many && before.profile === page.profile;
   useEffect(() => { // once it is drawn
-    if (!page.waits) setBefore(page);
+    if (many && !page.waits) setBefore(page);
   }, [page]);
   return <div aria-busy={late && before !== page}>
     <PageContext.Provider value={late ? before : page}>{children}</PageContext.Provider></div>;
