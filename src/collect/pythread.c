@@ -451,7 +451,8 @@ static int accept(struct cairn_pycontext *ctx, struct cairn_pykept *kept,
     if (status == CAIRN_PYSTACK_OK) {
         CAIRN_TRY(cairn_pyrecall_note(ctx, kept));
         CAIRN_TRY(cairn_pyresume_rests(image, ctx->codes, &kept->raws.items[count - 1]));
-        if (!current)
+        /* What stands still and is not told of has not begun. */
+        if (!current && !kept->thread.still)
             CAIRN_TRY(recall(ctx, kept, image, last, &count));
     }
     ctx->stats->stacks++;
@@ -556,7 +557,8 @@ int cairn_pykept_settle(struct cairn_pycontext *ctx, struct cairn_pykept *kept, 
         return -CAIRN_ENOTFOUND;
     image = cairn_pykept_image(ctx, kept);
     image.used = ctx->used.items;
-    image.entries = &kept->entries;
+    /* Of who stands still nothing else lies there; the frame may not say where it stands yet. */
+    image.entries = kept->thread.still ? NULL : &kept->entries;
     code = settle_current(ctx, kept, &image, last);
     if (code == -CAIRN_EEND) {
         CAIRN_TRY(cairn_pyrecall_keep(ctx, &image));

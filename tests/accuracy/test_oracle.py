@@ -14,7 +14,7 @@ import harness
 from limits import FALSE_ALARM, upper_tail
 
 FULL = os.environ.get("CAIRN_FULL")
-TICKS, STOPS, SECONDS = 2000, 10_000 if FULL else 1000, 600 if FULL else 120
+TICKS, STOPS, SECONDS = 2000, 10_000 if FULL else 2000, 600 if FULL else 240
 LEARNING = 1000
 PYSTACKS = harness.cairn_binary().parent / "tools" / "pystacks"
 SCRIPTS = ["flutter.py", "generators.py", "relays.py"]
@@ -22,7 +22,7 @@ SCRIPTS = ["flutter.py", "generators.py", "relays.py"]
 # is in docs/accuracy.md.
 MOST_APART = {"flutter.py": 0.40, "generators.py": 0.20, "relays.py": 0.40}
 SLOW = pytest.mark.skipif(not FULL, reason="takes minutes: in make test-full")
-MOST_DIFFERENT = 0.001  # of stops
+MOST_DIFFERENT = 0.0002  # of stops: asked for is 0.001, found 1 in 270,000
 
 
 @pytest.fixture(params=SCRIPTS)
@@ -126,6 +126,7 @@ def test_running_and_stopped_show_the_same(running):
     assert distance < MOST_APART[script], seen
 
 
+@pytest.mark.timeout(SECONDS)
 def test_a_reader_that_knows_much_sees_what_a_new_one_sees(running):
     """The same instant, read from caches of a thousand ticks and more, and from nothing."""
     interpreter, script, process = running
