@@ -291,7 +291,7 @@ int main(int argc, char **argv)
             cairn_clock_sleep_until(next_ns);
         }
     }
-    cairn_pyread_names(read, NULL, print_name, NULL);
+    cairn_pyread_names(read, print_name, NULL);
     print_stats(read, spent_ns, ticks);
     cairn_pyread_free(read);
     return 0;

@@ -6,25 +6,12 @@
 #ifndef CAIRN_PYNAMES_H
 #define CAIRN_PYNAMES_H
 
-#include <stdbool.h>
-
 #include "pydict.h"
 
-struct cairn_pynames_places { /* of objects, as once found, which saves the way there; 0 at first */
-    uint64_t active;          /* threading._active */
-    uint64_t name,
-        ident; /* the words "_name" and "_ident": every Thread has the same ones for keys */
-};
-
-struct cairn_pynames {                             /* who asks */
-    bool (*wants)(void *ctx, uint64_t pthread_id); /* whose names; NULL: all */
-    void (*named)(void *ctx, uint64_t pthread_id, struct cairn_span name); /* in UTF-8 */
-    void *ctx;
-};
-
-/* Calls back for each thread of the interpreter that has a name and is wanted. How many, or a
- * negative code. `places` is the interpreter's. */
-int cairn_pynames_read(const struct cairn_pysource *src, uint64_t interp,
-                       struct cairn_pynames_places *places, const struct cairn_pynames *names);
+/* Calls back for each thread of the interpreter that has a name. How many, or a negative code.
+ * `active` (0 at first) keeps where _active was found, which saves the way there next time. */
+int cairn_pynames_read(const struct cairn_pysource *src, uint64_t interp, uint64_t *active,
+                       void (*named)(void *ctx, uint64_t pthread_id, struct cairn_span name),
+                       void *ctx);
 
 #endif

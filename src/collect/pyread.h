@@ -151,9 +151,9 @@ void cairn_pyread_on_death(struct cairn_pyread *read,
 int cairn_pyread_disown(struct cairn_pyread *read, struct cairn_pythread *thread);
 
 /* threading's names: reads threading._active and calls back {pthread ident, name in UTF-8} for
- * each thread that is wanted (`wants` NULL: all); best effort. Number of names, or a negative code.
- */
-int cairn_pyread_names(struct cairn_pyread *read, bool (*wants)(void *ctx, uint64_t pthread_id),
+ * each; best effort, for now and then (start, new threads, every second). Number of names, or a
+ * negative code. */
+int cairn_pyread_names(struct cairn_pyread *read,
                        void (*named)(void *ctx, uint64_t pthread_id, struct cairn_span name),
                        void *ctx);
 

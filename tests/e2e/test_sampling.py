@@ -167,17 +167,6 @@ def time_of_those_who_stay(cairn, interpreter, file, metric):
     return seen
 
 
-def test_threads_of_a_few_milliseconds_have_their_names(cairn, interpreter):
-    life_s = 0.005
-    file, ended = cairn.record(interpreter, "brief.py", 1.0, life_s)
-    rows = cairn.report(file, "--by", "thread", "--idle", "--limit", "10000")["rows"]
-    names = [row["name"] for row in rows if row["name"] != "MainThread"]
-    whole = [name for name in names if re.fullmatch(r"Thread-\d+( \(brief_life\))?", name)]
-    # Who is first seen when it ends has no time left to be asked for its name.
-    assert len(whole) > 0.7 * len(names) - cairn.blind_s(file, ended) / life_s, names
-    assert names
-
-
 def test_threads_get_their_names_though_others_come_all_the_time(cairn, interpreter):
     file, ended = cairn.record(interpreter, "comings.py", 0)
     seen = time_of_those_who_stay(cairn, interpreter, file, "wall")

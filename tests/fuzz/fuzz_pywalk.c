@@ -51,7 +51,7 @@ static void read_all(struct pages *pages)
         for (size_t i = 0; i < count; i++)
             check_thread(threads[i]);
     }
-    (void)cairn_pyread_names(read, NULL, ignore_name, &bytes);
+    (void)cairn_pyread_names(read, ignore_name, &bytes);
     cairn_pyread_free(read);
 }
 

@@ -56,7 +56,7 @@ static int record(struct pages *pages, const struct cairn_remote *remote, struct
         CAIRN_TRY(cairn_pyread_tick(read, err));
         CAIRN_TRY(cairn_pyread_tick(old, err));
     }
-    CAIRN_TRY(cairn_pyread_names(read, NULL, ignore_name, NULL));
+    CAIRN_TRY(cairn_pyread_names(read, ignore_name, NULL));
     cairn_pyread_free(read);
     return 0;
 }

@@ -266,7 +266,7 @@ static void test_names_are_read(void **state)
 
         open_world(&world, cases[i].version);
         assert_int_equal(cairn_pyread_tick(world.read, &world.err), 0);
-        assert_int_equal(cairn_pyread_names(world.read, NULL, take_name, name), 1);
+        assert_int_equal(cairn_pyread_names(world.read, take_name, name), 1);
         assert_string_equal(name, "p\xc3\xa4ge \xe2\x9c\x93");
         close_world(&world);
     }
@@ -452,7 +452,7 @@ static void check_allocations(const char *version)
         if (code == 0) {
             code = cairn_pyread_tick(read, &err);
             if (code == 0)
-                code = cairn_pyread_names(read, NULL, take_name, name);
+                code = cairn_pyread_names(read, take_name, name);
             cairn_pyread_free(read);
         }
         failed = cairn_alloc_has_failed();

@@ -181,7 +181,7 @@ static void test_threads_have_names(void **state)
     assert_int_equal(cairn_pyread_tick(reader, &err), 0);
     (void)cairn_pyread_threads(reader, &count);
     assert_int_equal(count, 2);
-    assert_int_equal(cairn_pyread_names(reader, NULL, take_name, &named), 2);
+    assert_int_equal(cairn_pyread_names(reader, take_name, &named), 2);
     assert_int_equal(named, 1);
     cairn_pyread_free(reader);
     end_child(&child);
