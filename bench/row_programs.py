@@ -22,25 +22,25 @@ COMMAND = "cairn cprofile"
 
 
 def folders(interpreter):
-    """Where this interpreter finds the programs and, if there is one for it, VizTracer."""
+    """Where this interpreter finds the programs and VizTracer; and {what is not to be had: why}."""
     found = [harness.installed_by_pip(interpreter, *PACKAGES)]
     try:
-        found.append(harness.installed_by_pip(interpreter, "viztracer"))
-    except pytest.skip.Exception:
-        pass
-    return found
+        return [*found, harness.installed_by_pip(interpreter, "viztracer")], {}
+    except pytest.skip.Exception as why:
+        return found, {"viztracer": str(why)}
 
 
 def run(interpreter, repeats):
     """{program: {tool: seconds}} on one interpreter, and {program: why it is not there}."""
     interpreter.prepare()
     try:
+        places, lacking = folders(interpreter)
         args = [*interpreter.command("")[:-1], "-c", PROGRAM.read_text(), interpreter.package(),
-                repeats, *folders(interpreter)]
+                repeats, *places]
         told = harness.execute(args, deadline_s=DEADLINE_S).expect().last_json()
     except (AssertionError, pytest.skip.Exception) as why:
         raise measure.Failed(str(why).splitlines()[0][:100]) from None
-    return told["programs"], told["lacking"]
+    return told["programs"], {**told["lacking"], **lacking}
 
 
 def slowdowns(programs, tool):

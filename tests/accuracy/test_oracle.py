@@ -22,7 +22,7 @@ SCRIPTS = ["flutter.py", "generators.py", "relays.py"]
 # is in docs/accuracy.md.
 MOST_APART = {"flutter.py": 0.40, "generators.py": 0.20, "relays.py": 0.40}
 SLOW = pytest.mark.skipif(not FULL, reason="takes minutes: in make test-full")
-MOST_DIFFERENT = 0.0002  # of stops: asked for is 0.001, found 1 in 270,000
+MOST_DIFFERENT = 0.0002  # of stops
 
 
 @pytest.fixture(params=SCRIPTS)
