@@ -323,6 +323,28 @@ static int write_text(struct cairn_waits *waits, struct cairn_wait *wait,
     return code;
 }
 
+/* Whether its arguments say that a call is about what the one before was about. A word on its own
+ * stack has the same address whatever it waits for, and so may a path. */
+static bool is_about_the_same(const struct cairn_wait *wait, const struct cairn_proc_syscall *now)
+{
+    const struct call *call = call_of(now->number);
+
+    if (now->number != wait->number || now->args[0] != wait->args[0])
+        return false;
+    switch (call ? call->argument : NONE) {
+    case FD:
+    case EPOLL:
+    case PID:
+        return true; /* the rest is where it is to be written to */
+    case PATH:
+        return false;
+    case FUTEX:
+        return !is_own(now) && now->args[1] == wait->args[1];
+    default:
+        return now->args[1] == wait->args[1];
+    }
+}
+
 int cairn_wait_look(struct cairn_waits *waits, struct cairn_wait *wait,
                     const struct cairn_waiter *waiter, uint64_t now_ns)
 {
@@ -343,9 +365,7 @@ int cairn_wait_look(struct cairn_waits *waits, struct cairn_wait *wait,
     wait->seen = true;
     wait->gil =
         now.number == SYS_futex && waiter->py && cairn_pyread_in_gil(waiter->py, now.args[0]);
-    /* A word on its own stack has the same address whatever it waits for. */
-    if (wait->on && now.number == wait->number && !(now.number == SYS_futex && is_own(&now)) &&
-        !memcmp(now.args, wait->args, sizeof(now.args)) && now_ns - wait->named_ns < RENAME_NS)
+    if (wait->on && is_about_the_same(wait, &now) && now_ns - wait->named_ns < RENAME_NS)
         return 0;
     wait->number = now.number;
     memcpy(wait->args, now.args, sizeof(wait->args));

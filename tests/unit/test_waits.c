@@ -26,6 +26,7 @@
 #include "err.h"
 #include "netsockets.h"
 #include "waits.h"
+#include "writer.h"
 
 #define DEADLINE_S 20
 
@@ -221,6 +222,114 @@ static void test_calls_and_what_they_are_about(void **state)
     munmap(word, sizeof(*word));
 }
 
+/* A child that blocks in a call and, once it is released, says so and blocks in the next one:
+ * whether that is looked up. */
+static void check_again(void (*block)(int said), void (*release)(void), bool want_same)
+{
+    struct cairn_sink_options sink_options = {0};
+    struct cairn_writer_options options = {.id = 1, .role = "test"};
+    struct cairn_proc_syscall call;
+    struct cairn_waiter waiter = {0};
+    struct cairn_waits waits;
+    struct cairn_wait wait;
+    struct cairn_sink *sink;
+    uint32_t first;
+    int said[2];
+    char byte;
+
+    assert_int_equal(pipe(said), 0);
+    waiter.pid = waiter.tid = fork();
+    if (waiter.pid == 0) {
+        alarm(DEADLINE_S);
+        block(said[1]);
+        _exit(0);
+    }
+    assert_int_equal(cairn_sink_open(&sink_options, &sink, NULL), 0);
+    assert_int_equal(cairn_writer_open(sink, &options, &waiter.writer), 0);
+    assert_int_equal(cairn_waits_init(&waits), 0);
+    cairn_wait_init(&wait);
+    wait_blocked(waiter.pid, &call);
+    assert_int_equal(cairn_wait_look(&waits, &wait, &waiter, 1), 0);
+    assert_true(wait.seen);
+    first = wait.on;
+    assert_int_equal(wait.named_ns, 1);
+    release();
+    assert_int_equal(read(said[0], &byte, 1), 1);
+    wait_blocked(waiter.pid, &call);
+    wait.seen = false; /* it ran */
+    assert_int_equal(cairn_wait_look(&waits, &wait, &waiter, 2), 0);
+    assert_true(wait.seen);
+    assert_int_equal(wait.on == first, want_same);
+    assert_int_equal(wait.named_ns, want_same ? 1 : 2);
+    kill(waiter.pid, SIGKILL);
+    waitpid(waiter.pid, NULL, 0);
+    cairn_wait_release(&wait);
+    cairn_waits_release(&waits);
+    cairn_writer_free(waiter.writer);
+    cairn_sink_close(sink, NULL);
+    close(said[0]);
+    close(said[1]);
+}
+
+static char other_fifo[80];
+
+static void in_two_opens(int said)
+{
+    char path[80];
+
+    memcpy(path, fifo_path, sizeof(fifo_path));
+    (void)!open(path, O_RDONLY);
+    memcpy(path, other_fifo, sizeof(other_fifo));
+    (void)!write(said, "", 1);
+    (void)!open(path, O_RDONLY);
+}
+
+static void open_fifo(void)
+{
+    assert_true(open(fifo_path, O_WRONLY) >= 0);
+}
+
+static void in_two_epolls(int said)
+{
+    struct epoll_event events[2] = {{.events = EPOLLIN}, {0}};
+    int epoll = epoll_create1(0);
+
+    epoll_ctl(epoll, EPOLL_CTL_ADD, pipe_ends[0], &events[0]);
+    epoll_wait(epoll, &events[0], 1, -1);
+    (void)!read(pipe_ends[0], &events[1], 1);
+    (void)!write(said, "", 1);
+    epoll_wait(epoll, &events[1], 1, -1);
+}
+
+static void write_pipe(void)
+{
+    assert_int_equal(write(pipe_ends[1], "", 1), 1);
+}
+
+/* What is named by a descriptor is looked up once in a while; what is named by a path that lies
+ * where the one before lay, each time. */
+static void test_what_is_waited_for_next(void **state)
+{
+    char place_path[] = "/tmp/cairn-waits-XXXXXX";
+    int place = mkstemp(place_path);
+
+    (void)state;
+    assert_true(place >= 0);
+    snprintf(fifo_path, sizeof(fifo_path), "%s.fifo", place_path);
+    snprintf(other_fifo, sizeof(other_fifo), "%s.other", place_path);
+    assert_int_equal(mkfifo(fifo_path, 0600), 0);
+    assert_int_equal(mkfifo(other_fifo, 0600), 0);
+    assert_int_equal(pipe(pipe_ends), 0);
+    check_again(in_two_opens, open_fifo, false);
+    check_again(in_two_epolls, write_pipe, true);
+    unlink(fifo_path);
+    unlink(other_fifo);
+    unlink(place_path);
+    close(place);
+    close(pipe_ends[0]);
+    close(pipe_ends[1]);
+}
+
 static void test_a_call_without_a_name_is_shown_by_number(void **state)
 {
     const struct cairn_proc_syscall calls[] = {{.number = 9999}, {.number = -1}};
@@ -318,6 +427,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_calls_and_what_they_are_about),
+        cmocka_unit_test(test_what_is_waited_for_next),
         cmocka_unit_test(test_a_call_without_a_name_is_shown_by_number),
         cmocka_unit_test(test_tables_of_sockets_are_read),
         cmocka_unit_test(test_texts_of_the_kernel_are_read),
