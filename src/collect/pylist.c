@@ -121,8 +121,10 @@ bool cairn_pylist_identify(const struct cairn_pylayout *l, struct cairn_pykept *
     if (cairn_pylayout_has(l->thread_native_id)) {
         uint64_t native_id = cairn_pyheader_field(header, l->thread_native_id);
 
-        if (native_id != kept->own_native_id) /* else it may be known who runs it instead */
+        if (native_id != kept->own_native_id) { /* else it may be known who runs it instead */
             thread->native_id = native_id;
+            cairn_pykept_forget_stack(kept);
+        }
         kept->own_native_id = native_id;
         thread->pthread_id = ident;
     } else if (cairn_pyheader_field(header, l->thread_current_frame)) {

@@ -294,14 +294,6 @@ static int read_round(struct cairn_pyread *read, bool first)
 
 /* --- The tick --- */
 
-/* Another thread has taken the state over: nothing of the stack that is known is its own. */
-static void forget_stack(struct cairn_pykept *kept)
-{
-    kept->raws.count = kept->raws_shown = kept->good.count = 0;
-    kept->thread.depth = kept->thread.kept = 0;
-    kept->thread.unchanged = false;
-}
-
 /* Until 3.10 the number is found after the copy, and may be of a thread that has come since: so it
  * is read with another copy. */
 static int settle_known(struct cairn_pyread *read, struct cairn_pykept *kept, bool last)
@@ -313,8 +305,7 @@ static int settle_known(struct cairn_pyread *read, struct cairn_pykept *kept, bo
     if (found || !kept->thread.native_id ||
         cairn_pylayout_has(read->runtime.layout.thread_native_id))
         return cairn_pykept_settle(&read->ctx, kept, last);
-    forget_stack(kept);
-    kept->thread.status = CAIRN_PYSTACK_NONE;
+    cairn_pykept_forget_stack(kept);
     return last ? 0 : -CAIRN_EDAMAGED;
 }
 
@@ -333,12 +324,10 @@ static bool has_changed(const struct cairn_pykept *kept)
  * was read first is left for the next tick, as take_new_thread() does. */
 static int settle(struct cairn_pyread *read, struct cairn_pykept *kept, bool last)
 {
-    uint64_t native_id = kept->own_native_id;
-
     if (kept->header_ok &&
         cairn_pylist_identify(&read->runtime.layout, kept, kept->header, kept->thread.interp)) {
-        if (kept->own_native_id != native_id || cairn_pytids_is_another(kept))
-            forget_stack(kept);
+        if (cairn_pytids_is_another(kept))
+            cairn_pykept_forget_stack(kept);
         if (has_changed(kept) && read->interps.count == 1) {
             kept->thread.status = CAIRN_PYSTACK_NONE;
             return 0;

@@ -43,6 +43,14 @@ void cairn_pykept_free(struct cairn_pykept *kept)
     free(kept);
 }
 
+void cairn_pykept_forget_stack(struct cairn_pykept *kept)
+{
+    kept->raws.count = kept->raws_shown = kept->good.count = 0;
+    kept->thread.depth = kept->thread.kept = 0;
+    kept->thread.unchanged = false;
+    kept->thread.status = CAIRN_PYSTACK_NONE;
+}
+
 uint64_t cairn_pyheader_field(const uint8_t *header, uint32_t place)
 {
     uint64_t value;

@@ -96,6 +96,10 @@ bool cairn_pykept_is_restless(const struct cairn_pykept *kept);
 
 void cairn_pykept_free(struct cairn_pykept *kept);
 
+/* Another thread has taken the state over: nothing of the stack that is known is its own, be it of
+ * this tick, and it was not read. */
+void cairn_pykept_forget_stack(struct cairn_pykept *kept);
+
 /* A field of a thread state's header; 0: this version has none. */
 uint64_t cairn_pyheader_field(const uint8_t *header, uint32_t place);
 

@@ -9,7 +9,7 @@
 #include "alloc.h"
 #include "err.h"
 #include "pages.h"
-#include "pyread.h"
+#include "pyread_parts.h"
 
 static const struct {
     const char *version, *layout;
@@ -19,6 +19,7 @@ static const struct {
 };
 
 #define VERSION_COUNT (sizeof(cases) / sizeof(cases[0]))
+#define FIRST_WITH_NUMBERS 3 /* of the kernel's, in their thread states */
 #define DEEP_FRAMES 201
 
 static const char *const stack_a[] = {"<module>", "main", "outer_a", "items", "leaf_a", "halt"};
@@ -349,6 +350,67 @@ static void test_a_state_that_is_unreadable_once_is_read(void **state)
     }
 }
 
+/* After the first read of a tick, which says that the list of threads begins elsewhere, another
+ * thread runs in a state. */
+struct succeeding {
+    struct cairn_remote behind;
+    uint64_t head, number; /* where these lie; 0: nobody came yet */
+    int reads;             /* of this tick */
+};
+
+static void put(const struct cairn_remote_part *part, uint64_t address, uint64_t value)
+{
+    if (address - part->address < part->size_bytes)
+        memcpy((uint8_t *)part->data + (address - part->address), &value, sizeof(value));
+}
+
+static int succeeding_read(void *ctx, const struct cairn_remote_part *parts, size_t count,
+                           size_t *ret_parts)
+{
+    struct succeeding *succeeding = ctx;
+    int code = cairn_remote_read(&succeeding->behind, parts, count, ret_parts);
+
+    for (size_t i = 0; succeeding->number && i < *ret_parts; i++)
+        put(&parts[i], succeeding->reads ? succeeding->number : succeeding->head,
+            succeeding->reads ? 4711 : 0);
+    succeeding->reads++;
+    return code;
+}
+
+/* What was read of the one before is not for who is found in its state when the list is gone
+ * through behind it. */
+static void test_who_takes_a_state_over_has_no_stack_of_the_one_before(void **state)
+{
+    (void)state;
+    for (size_t i = FIRST_WITH_NUMBERS; i < VERSION_COUNT; i++) {
+        struct pages pages;
+        struct succeeding succeeding = {.number = 0};
+        struct cairn_remote remote = {.read = succeeding_read, .ctx = &succeeding};
+        struct cairn_pyread *read;
+        struct cairn_err err = {0};
+        const struct cairn_pythread *thread;
+
+        load_pages(&pages, cases[i].version);
+        pages_remote(&pages, &succeeding.behind);
+        assert_int_equal(
+            cairn_pyread_open_at(&remote, pages.runtime, pages.hexversion, &read, &err), 0);
+        assert_int_equal(cairn_pyread_tick(read, &err), 0);
+        thread = only_thread(read);
+        check_a(thread);
+        succeeding.head = thread->interp + read->runtime.layout.interp_threads_head;
+        succeeding.number = thread->tstate + read->runtime.layout.thread_native_id;
+        succeeding.reads = 0;
+        assert_int_equal(cairn_pyread_tick(read, &err), 0);
+        assert_int_equal(only_thread(read)->native_id, 4711);
+        assert_int_equal(only_thread(read)->status, CAIRN_PYSTACK_NONE);
+        assert_int_equal(only_thread(read)->depth, 0);
+        assert_int_equal(cairn_pyread_tick(read, &err), 0);
+        check_a(only_thread(read));
+        cairn_pyread_free(read);
+        pages_release(&pages);
+    }
+}
+
 /* Every read in turn fails, for each way there is to fail: an answer, no crash, nothing leaks. */
 static void test_every_read_may_fail(void **state)
 {
@@ -478,6 +540,7 @@ int main(void)
         cmocka_unit_test(test_a_mix_of_moments_is_no_stack),
         cmocka_unit_test(test_names_are_read),
         cmocka_unit_test(test_a_state_that_is_unreadable_once_is_read),
+        cmocka_unit_test(test_who_takes_a_state_over_has_no_stack_of_the_one_before),
         cmocka_unit_test(test_every_read_may_fail),
         cmocka_unit_test(test_code_without_names_is_doubted_first),
         cmocka_unit_test(test_every_allocation_may_fail),
