@@ -123,6 +123,7 @@ bool cairn_pylist_identify(const struct cairn_pylayout *l, struct cairn_pykept *
 
         if (native_id != kept->own_native_id) { /* else it may be known who runs it instead */
             thread->native_id = native_id;
+            kept->disowned_tick = 0;
             cairn_pykept_forget_stack(kept);
         }
         kept->own_native_id = native_id;

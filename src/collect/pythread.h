@@ -66,7 +66,7 @@ struct cairn_pykept {
     bool later;
     struct cairn_map resumers;
     uint64_t tid_next_ns;   /* until 3.10: not before is its number looked for again */
-    uint64_t disowned_tick; /* when the process had no task of its number last */
+    uint64_t disowned_tick; /* when the process had no task of this number last; 0: never */
     uint64_t tid_told;      /* until 3.10: the number that was read in front of it; 0: none was */
     uint64_t tid_end;       /* the one behind it; CAIRN_PYKEPT_UNKNOWN: none was */
     struct cairn_pydoubts doubts;

@@ -188,18 +188,18 @@ bool cairn_pytids_is_another(struct cairn_pykept *kept)
 }
 
 /* A thread that is over since its stack was read has no task either, and another may have its
- * descriptor already: only who is there with that number at the next tick as well was forked. */
+ * descriptor already: only who is there with that number at the next tick as well was forked. The
+ * first of a process that was is the only one at its first tick. */
 int cairn_pyread_disown(struct cairn_pyread *read, struct cairn_pythread *thread)
 {
     struct cairn_pykept *kept = (struct cairn_pykept *)thread;
-    uint64_t tick = kept->ticks, before = kept->disowned_tick;
+    bool told = cairn_pylayout_has(read->runtime.layout.thread_native_id);
+    bool again = kept->disowned_tick && kept->disowned_tick + 1 == kept->ticks;
 
-    kept->disowned_tick = tick;
-    if (cairn_pylayout_has(read->runtime.layout.thread_native_id) && before + 1 != tick)
+    kept->disowned_tick = kept->ticks;
+    if (told && !again && (kept->ticks > 1 || read->threads.count > 1))
         return 0;
     thread->native_id = 0; /* read anew when it changes in the thread state */
     kept->tid_next_ns = 0;
-    if (!cairn_pylayout_has(read->runtime.layout.thread_native_id))
-        return 0; /* it is looked for with the next copy */
-    return cairn_pytids_find(read, kept);
+    return told ? cairn_pytids_find(read, kept) : 0; /* or it is looked for with the next copy */
 }

@@ -355,7 +355,8 @@ static void test_a_state_that_is_unreadable_once_is_read(void **state)
 struct succeeding {
     struct cairn_remote behind;
     uint64_t head, number; /* where these lie; 0: nobody came yet */
-    int reads;             /* of this tick */
+    uint64_t who;
+    int reads; /* of this tick */
 };
 
 static void put(const struct cairn_remote_part *part, uint64_t address, uint64_t value)
@@ -372,7 +373,7 @@ static int succeeding_read(void *ctx, const struct cairn_remote_part *parts, siz
 
     for (size_t i = 0; succeeding->number && i < *ret_parts; i++)
         put(&parts[i], succeeding->reads ? succeeding->number : succeeding->head,
-            succeeding->reads ? 4711 : 0);
+            succeeding->reads ? succeeding->who : 0);
     succeeding->reads++;
     return code;
 }
@@ -384,7 +385,7 @@ static void test_who_takes_a_state_over_has_no_stack_of_the_one_before(void **st
     (void)state;
     for (size_t i = FIRST_WITH_NUMBERS; i < VERSION_COUNT; i++) {
         struct pages pages;
-        struct succeeding succeeding = {.number = 0};
+        struct succeeding succeeding = {.who = 4711};
         struct cairn_remote remote = {.read = succeeding_read, .ctx = &succeeding};
         struct cairn_pyread *read;
         struct cairn_err err = {0};
@@ -406,6 +407,39 @@ static void test_who_takes_a_state_over_has_no_stack_of_the_one_before(void **st
         assert_int_equal(only_thread(read)->depth, 0);
         assert_int_equal(cairn_pyread_tick(read, &err), 0);
         check_a(only_thread(read));
+        cairn_pyread_free(read);
+        pages_release(&pages);
+    }
+}
+
+/* Who has no task of his number is asked for another where that was so for two ticks: not where the
+ * one had ended, and then the next. */
+static void test_each_who_has_no_task_is_looked_at_twice(void **state)
+{
+    (void)state;
+    for (size_t i = FIRST_WITH_NUMBERS; i < VERSION_COUNT; i++) {
+        struct pages pages;
+        struct succeeding succeeding = {.who = 0};
+        struct cairn_remote remote = {.read = succeeding_read, .ctx = &succeeding};
+        struct cairn_pyread *read;
+        struct cairn_err err = {0};
+
+        load_pages(&pages, cases[i].version);
+        pages_remote(&pages, &succeeding.behind);
+        assert_int_equal(
+            cairn_pyread_open_at(&remote, pages.runtime, pages.hexversion, &read, &err), 0);
+        assert_int_equal(cairn_pyread_tick(read, &err), 0);
+        succeeding.number = only_thread(read)->tstate + read->runtime.layout.thread_native_id;
+        for (int tick = 0; tick < 5; tick++) {
+            struct cairn_pythread *thread;
+
+            succeeding.who = 4711 + (uint64_t)tick / 2;
+            assert_int_equal(cairn_pyread_tick(read, &err), 0);
+            thread = (struct cairn_pythread *)only_thread(read);
+            assert_int_equal(thread->native_id, succeeding.who);
+            assert_int_equal(cairn_pyread_disown(read, thread), 0);
+            assert_int_equal(thread->native_id, tick % 2 ? 0 : succeeding.who);
+        }
         cairn_pyread_free(read);
         pages_release(&pages);
     }
@@ -541,6 +575,7 @@ int main(void)
         cmocka_unit_test(test_names_are_read),
         cmocka_unit_test(test_a_state_that_is_unreadable_once_is_read),
         cmocka_unit_test(test_who_takes_a_state_over_has_no_stack_of_the_one_before),
+        cmocka_unit_test(test_each_who_has_no_task_is_looked_at_twice),
         cmocka_unit_test(test_every_read_may_fail),
         cmocka_unit_test(test_code_without_names_is_doubted_first),
         cmocka_unit_test(test_every_allocation_may_fail),
