@@ -102,6 +102,8 @@ int cairn_perf_clock_read(const struct cairn_perf_clock *clock, uint64_t *ret_cp
 struct ring {
     struct perf_event_mmap_page *page; /* NULL: no such processor */
     int fd;
+    bool has_next;
+    struct cairn_perf_event next; /* read, and not told of yet */
 };
 
 struct cairn_perf_watch {
@@ -311,14 +313,35 @@ static bool ring_next(struct ring *ring, struct cairn_perf_event *ret_event)
     return found;
 }
 
+/* The ring whose next event is the earliest; NULL: none has one. */
+static struct ring *earliest(struct cairn_perf_watch *watch)
+{
+    struct ring *first = NULL;
+
+    for (size_t cpu = 0; cpu < watch->cpu_count; cpu++) {
+        struct ring *ring = &watch->rings[cpu];
+
+        if (!ring->page)
+            continue;
+        ring->has_next = ring->has_next || ring_next(ring, &ring->next);
+        if (ring->has_next && (!first || ring->next.time_ns < first->next.time_ns))
+            first = ring;
+    }
+    return first;
+}
+
 bool cairn_perf_watch_next(struct cairn_perf_watch *watch, struct cairn_perf_event *ret_event)
 {
-    for (size_t cpu = 0; cpu < watch->cpu_count; cpu++)
-        if (watch->rings[cpu].page && ring_next(&watch->rings[cpu], ret_event)) {
-            watch->told_lost += ret_event->kind == CAIRN_PERF_LOST ? ret_event->lost : 0;
-            return true;
-        }
-    return false;
+    struct ring *ring = earliest(watch);
+
+    if (!ring)
+        return false;
+    /* What came before it may have come into a ring that had been looked into by then. */
+    ring = earliest(watch);
+    ring->has_next = false;
+    *ret_event = ring->next;
+    watch->told_lost += ret_event->kind == CAIRN_PERF_LOST ? ret_event->lost : 0;
+    return true;
 }
 
 /* Adds what an event says of its lost records; false when it does not say. */

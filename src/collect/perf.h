@@ -45,7 +45,7 @@ enum cairn_perf_kind {
 struct cairn_perf_event {
     enum cairn_perf_kind kind;
     pid_t pid, tid, ppid; /* ppid: FORK only; none of them of LOST */
-    uint64_t time_ns;     /* MONOTONIC */
+    uint64_t time_ns;     /* MONOTONIC; 0 of LOST */
     uint64_t lost;        /* LOST only: how many */
 };
 
@@ -60,7 +60,8 @@ void cairn_perf_watch_free(struct cairn_perf_watch *watch);
  * that were told of. Asking may interrupt processors: for the end of a recording. */
 uint64_t cairn_perf_watch_lost(const struct cairn_perf_watch *watch);
 
-/* The next event, in the order of each processor; false when there is none now. */
+/* The next event, in the order of time (of LOST 0: as soon as it is met); false when there is none
+ * now. */
 bool cairn_perf_watch_next(struct cairn_perf_watch *watch, struct cairn_perf_event *ret_event);
 
 #endif

@@ -20,9 +20,9 @@
 #define NAMELESS_NS 100000000ull
 #define EXITING_NS 100000000ull /* the first thread of a process may be a zombie for good */
 #define KEPT_NS 5000000ull      /* from a tick, by whoever stopped Cairn or took its processor */
-#define UNSEEN_MAX 4096u
-#define UNSEEN_DEPTH 16 /* forks in a row that nobody saw */
-#define LOOK_PART 20    /* looking for threads and children may take one such part of the time */
+#define GONE_MAX 4096u
+#define GONE_DEPTH 16 /* forks in a row whose makers are gone */
+#define LOOK_PART 20  /* looking for threads and children may take one such part of the time */
 
 static int keep_code(struct cairn_sampler *sampler, int code)
 {
@@ -48,7 +48,7 @@ int cairn_sampler_init(struct cairn_sampler *sampler, struct cairn_writer *write
     sampler->watch = watch;
     sampler->follow_children = follow_children;
     sampler->quantum_ns = quantum_ns;
-    cairn_map_init(&sampler->unseen, UNSEEN_MAX);
+    cairn_map_init(&sampler->gone, GONE_MAX);
     CAIRN_TRY(cairn_pyfiles_init(&sampler->files));
     cairn_clock_boot_id(boot_id);
     CAIRN_TRY(cairn_writer_str(writer, boot_id, &sampler->boot_id));
@@ -66,7 +66,7 @@ void cairn_sampler_release(struct cairn_sampler *sampler)
     for (size_t i = 0; i < sampler->subjects.count; i++)
         cairn_subject_free(sampler->subjects.items[i]);
     cairn_vec_release(&sampler->subjects);
-    cairn_map_release(&sampler->unseen);
+    cairn_map_release(&sampler->gone);
     cairn_pyfiles_release(&sampler->files);
 }
 
@@ -203,6 +203,14 @@ static void end_tracks(struct cairn_sampler *sampler, struct cairn_subject *subj
     subject->ended.count = 0;
 }
 
+/* Best effort: a record of a fork may be read when its maker is over. */
+static void note_gone(struct cairn_sampler *sampler, pid_t pid, pid_t maker)
+{
+    if (sampler->gone.count == GONE_MAX)
+        cairn_map_clear(&sampler->gone);
+    cairn_map_put(&sampler->gone, (uint64_t)pid, 0, (uint64_t)maker);
+}
+
 static void remove_subject(struct cairn_sampler *sampler, size_t at)
 {
     struct cairn_subject *subject = sampler->subjects.items[at];
@@ -215,6 +223,7 @@ static void remove_subject(struct cairn_sampler *sampler, size_t at)
     for (size_t i = 0; i < subject->workers.count; i++)
         cairn_writer_track_end(sampler->writer, subject->workers.items[i]->track);
     cairn_writer_track_end(sampler->writer, subject->track);
+    note_gone(sampler, subject->pid, subject->parent);
     cairn_subject_free(subject);
     sampler->subjects.count--;
     memmove(sampler->subjects.items + at, sampler->subjects.items + at + 1,
@@ -244,8 +253,8 @@ static pid_t maker_of(const struct cairn_sampler *sampler, const struct cairn_pe
 
     if (event->ppid == event->pid)
         return 0;
-    for (int i = 0; i < UNSEEN_DEPTH && !subject_of(sampler, (pid_t)maker); i++)
-        if (!cairn_map_get(&sampler->unseen, maker, 0, &maker))
+    for (int i = 0; i < GONE_DEPTH && !subject_of(sampler, (pid_t)maker); i++)
+        if (!cairn_map_get(&sampler->gone, maker, 0, &maker))
             break;
     return (pid_t)maker;
 }
@@ -268,9 +277,7 @@ static void on_fork(struct cairn_sampler *sampler, const struct cairn_perf_event
         cairn_sampler_add(sampler, event->pid, maker_of(sampler, event), true, now_ns) < 0 &&
         event->pid != event->ppid && !subject_of(sampler, event->pid)) {
         sampler->stats.unseen++;
-        if (sampler->unseen.count == UNSEEN_MAX)
-            cairn_map_clear(&sampler->unseen);
-        cairn_map_put(&sampler->unseen, (uint64_t)event->pid, 0, (uint64_t)event->ppid);
+        note_gone(sampler, event->pid, event->ppid);
     }
 }
 
@@ -410,7 +417,8 @@ static void name_late(struct cairn_sampler *sampler, struct cairn_subject *subje
     if (!subject->nameless || now_ns - subject->exec_ns > NAMELESS_NS ||
         cairn_proc_stat(subject->pid, 0, &stat) < 0)
         return;
-    subject->start_stack = stat.start_stack;
+    if (stat.start_stack) /* who is over meanwhile has none */
+        subject->start_stack = stat.start_stack;
     keep_code(sampler, write_process(sampler, subject));
     keep_code(sampler, cairn_tracks_rename_workers(sampler->writer, subject));
 }

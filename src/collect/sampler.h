@@ -33,7 +33,7 @@ struct cairn_sampler {
     CAIRN_VEC(struct cairn_subject *) subjects;
     struct cairn_pyfiles files;
     struct cairn_sampler_stats stats;
-    struct cairn_map unseen; /* pid of who was over before it could be looked at, to who made it */
+    struct cairn_map gone;        /* pid of who is over, seen or not, to who made it */
     struct cairn_pythons pythons; /* that the recording tells of */
     struct cairn_err unsupported; /* code 0, or the first Python that could not be read */
     uint32_t boot_id;             /* string id */

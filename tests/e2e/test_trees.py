@@ -197,15 +197,17 @@ def test_a_daemon_is_followed(cairn, interpreter):
     assert time_in(stacks, "work") > (0.7 * 3 * STEP_S - cairn.blind_s(file, ended)) * 1e6
 
 
-def test_daemons_are_not_taken_for_the_program(cairn, interpreter):
+# At 10 kHz some of those who forked them are seen, and are gone when their children are told of.
+@pytest.mark.parametrize("rate, count", [("1khz", 12), ("10khz", 40)])
+def test_daemons_are_not_taken_for_the_program(cairn, interpreter, rate, count):
     """Who forked them is over at once; they are his children all the same."""
-    file, _ = cairn.record(interpreter, "trees.py", "daemons", 12)
+    file, _ = cairn.record(interpreter, "trees.py", "daemons", count, options=["-r", rate])
     report = cairn.report(file)
     if report["recording"]["children"] != "perf":
         pytest.skip("who made a daemon is in the kernel's records of forks alone")
     roles = roles_of(report)
     assert roles["trees"]["count"] == 1, report["roles"]
-    assert all("fork" in name for name in roles if name != "trees"), report["roles"]
+    assert {*roles} <= {"trees", "trees fork", "trees fork fork"}, report["roles"]
 
 
 def test_a_pid_that_is_used_again_is_another_process(cairn, python):

@@ -1,4 +1,5 @@
 #include <fcntl.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -175,6 +176,73 @@ static void test_forks_execs_and_exits_of_a_tree_are_told(void **state)
     cairn_perf_watch_free(watch);
 }
 
+/* Goes on on the one of the processors of `all` that has so many before it. */
+static void move_to(const cpu_set_t *all, int before)
+{
+    cpu_set_t one;
+    int cpu = 0;
+
+    while (!CPU_ISSET(cpu, all) || before-- > 0)
+        cpu++;
+    CPU_ZERO(&one);
+    CPU_SET(cpu, &one);
+    if (sched_setaffinity(0, sizeof(one), &one) < 0)
+        _exit(1);
+}
+
+/* A chain of so many, by turns on two processors, each of which waits for the next. */
+static void fork_chain(const cpu_set_t *all, int count)
+{
+    pid_t child = 0;
+    int status = 0;
+
+    for (; count > 0 && child == 0; count--) {
+        move_to(all, count % 2);
+        child = fork();
+    }
+    _exit(child && (waitpid(child, &status, 0) != child || status != 0));
+}
+
+/* Who forks is told of before the child, whichever processors they were on. */
+static void test_what_happened_first_is_told_first(void **state)
+{
+    enum { FORKS = 6 };
+    struct cairn_perf_watch *watch;
+    struct cairn_perf_event event;
+    uint64_t latest_ns = 0, forks = 0;
+    int hold[2], code, status;
+    cpu_set_t all;
+    char byte;
+    pid_t pid;
+
+    (void)state;
+    assert_int_equal(sched_getaffinity(0, sizeof(all), &all), 0);
+    if (CPU_COUNT(&all) < 2)
+        skip();
+    assert_int_equal(pipe2(hold, O_CLOEXEC), 0);
+    pid = fork();
+    if (pid == 0) {
+        close(hold[1]);
+        (void)!read(hold[0], &byte, 1);
+        fork_chain(&all, FORKS);
+    }
+    close(hold[0]);
+    code = cairn_perf_watch_open(pid, &watch);
+    close(hold[1]);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+    if (code == -CAIRN_EPERM || code == -CAIRN_EUNSUPPORTED || code == -CAIRN_ELIMIT)
+        skip();
+    assert_int_equal(code, 0);
+    while (cairn_perf_watch_next(watch, &event)) {
+        assert_true(event.time_ns >= latest_ns);
+        latest_ns = event.time_ns;
+        forks += event.kind == CAIRN_PERF_FORK;
+    }
+    assert_int_equal(forks, FORKS);
+    cairn_perf_watch_free(watch);
+}
+
 /* More children than the ring has room for, and nobody who reads it meanwhile: each has a record of
  * its birth and one of its end. */
 static void test_records_without_room_are_counted(void **state)
@@ -238,6 +306,7 @@ int main(void)
         cmocka_unit_test(test_the_clock_agrees_with_the_threads_own),
         cmocka_unit_test(test_the_page_moves_when_a_thread_is_put_on_a_processor),
         cmocka_unit_test(test_forks_execs_and_exits_of_a_tree_are_told),
+        cmocka_unit_test(test_what_happened_first_is_told_first),
         cmocka_unit_test(test_records_without_room_are_counted),
         cmocka_unit_test(test_a_thread_that_is_gone_is_said_to_be_gone),
     };
