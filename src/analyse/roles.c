@@ -82,6 +82,21 @@ static struct cairn_span exec_kind(const struct cairn_process *process)
     return process->entries ? span_of("worker") : program_kind(process);
 }
 
+/* Who made the process, or, where that one was over before its command line was known, whose copy
+ * it was as far as is known; NULL: nobody was seen. */
+static const struct cairn_process *maker_of(const struct cairn_process *processes,
+                                            const struct cairn_process *process)
+{
+    const struct cairn_process *maker = NULL;
+
+    for (uint32_t at = process->parent; at != UINT32_MAX; at = maker->parent) {
+        maker = &processes[at];
+        if (maker->command.size_bytes)
+            break;
+    }
+    return maker;
+}
+
 /* `parent` NULL: it was not seen. */
 static struct cairn_span kind_of(const struct cairn_process *process,
                                  const struct cairn_process *parent)
@@ -126,14 +141,13 @@ static int by_birth(const void *left, const void *right, void *ctx)
 static int place(struct making *m, uint32_t process)
 {
     uint32_t above = m->processes[process].parent, parent = UINT32_MAX, kind;
+    const struct cairn_process *maker = maker_of(m->processes, &m->processes[process]);
     struct cairn_roles *roles = m->roles;
     uint64_t role, same = 0;
 
     if (above != UINT32_MAX)
         parent = roles->of[above];
-    CAIRN_TRY(cairn_intern_add(
-        &m->names,
-        kind_of(&m->processes[process], above == UINT32_MAX ? NULL : &m->processes[above]), &kind));
+    CAIRN_TRY(cairn_intern_add(&m->names, kind_of(&m->processes[process], maker), &kind));
     if (!cairn_map_get(&m->index, (uint64_t)parent + 1, kind, &role)) {
         role = roles->count;
         CAIRN_TRY(cairn_map_put(&m->index, (uint64_t)parent + 1, kind, role));

@@ -152,13 +152,18 @@ static void test_without_a_birth_the_command_tells(void **state)
     tell(&t, 14, 0, "", CAIRN_BIRTH_UNKNOWN, "[not python]", 5);
     /* Over before anybody asked it for its command line; it is called what its parent is called. */
     tell(&t, 15, 10, "", CAIRN_BIRTH_UNKNOWN, "[not python]", 1);
+    /* Forked by that one: whether it is a copy is told by whose copy that was. */
+    tell(&t, 16, 15, "python3 /usr/bin/gunicorn app", CAIRN_BIRTH_UNKNOWN, "f /u/a.py:1", 5);
+    tell(&t, 17, 15, "sleep 1", CAIRN_BIRTH_UNKNOWN, "[not python]", 5);
     model = story_end(&t.story);
     assert_int_equal(cairn_roles_make(model, &roles), 0);
     assert_label(model, &roles, 10, "gunicorn");
     assert_label(model, &roles, 11, "worker");
-    assert_label(model, &roles, 12, "fork 0");
-    assert_label(model, &roles, 15, "fork 1");
-    assert_label(model, &roles, 13, "sleep");
+    assert_label(model, &roles, 12, "gunicorn fork 0");
+    assert_label(model, &roles, 15, "gunicorn fork 1");
+    assert_label(model, &roles, 16, "gunicorn fork fork");
+    assert_label(model, &roles, 13, "gunicorn sleep");
+    assert_label(model, &roles, 17, "gunicorn fork sleep");
     assert_label(model, &roles, 14, "python3");
     cairn_roles_release(&roles);
     cairn_model_free(model);
