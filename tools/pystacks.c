@@ -205,11 +205,11 @@ static int consult(pid_t pid, struct cairn_pyread *old, const struct cairn_remot
     return code < 0;
 }
 
-static void print_name(void *ctx, uint64_t pthread_id, struct cairn_span name)
+static void print_name(void *ctx, uint64_t pthread_id, uint64_t native_id, struct cairn_span name)
 {
     (void)ctx;
-    fprintf(stderr, "thread %#" PRIx64 " is %.*s\n", pthread_id, (int)name.size_bytes,
-            (const char *)name.data);
+    fprintf(stderr, "thread %#" PRIx64 ", %" PRIu64 ", is %.*s\n", pthread_id, native_id,
+            (int)name.size_bytes, (const char *)name.data);
 }
 
 static void print_stats(struct cairn_pyread *read, uint64_t ns, unsigned long ticks)
@@ -291,7 +291,7 @@ int main(int argc, char **argv)
             cairn_clock_sleep_until(next_ns);
         }
     }
-    cairn_pyread_names(read, print_name, NULL);
+    cairn_pyread_names(read, NULL, print_name, NULL);
     print_stats(read, spent_ns, ticks);
     cairn_pyread_free(read);
     return 0;

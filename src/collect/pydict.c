@@ -88,8 +88,9 @@ static int copy_entries(const struct cairn_pysource *src, const struct keys *key
         code = cairn_vec_reserve(&dict->entries, keys->count, CAIRN_PYDICT_ENTRIES_MAX);
     for (size_t i = 0; i < keys->count && code == 0; i++) {
         const uint8_t *entry = copy + i * keys->entry_bytes;
-        struct cairn_pydict_entry found = {u64_at(entry, keys->key_place),
-                                           u64_at(entry, keys->key_place + 8)};
+        struct cairn_pydict_entry found = {.key = u64_at(entry, keys->key_place),
+                                           .value = u64_at(entry, keys->key_place + 8),
+                                           .hash = keys->key_place ? u64_at(entry, 0) : 0};
 
         if (values)
             found.value = u64_at(copy + entries_bytes, i * 8);
@@ -132,8 +133,8 @@ int cairn_pydict_read(const struct cairn_pysource *src, uint64_t address, struct
     return copy_entries(src, &keys, 0, dict);
 }
 
-int cairn_pydict_find(const struct cairn_pysource *src, const struct cairn_pydict *dict,
-                      const char *name, uint64_t *ret_value)
+int cairn_pydict_seek(const struct cairn_pysource *src, const struct cairn_pydict *dict,
+                      const char *name, const struct cairn_pydict_entry **ret_entry)
 {
     struct cairn_pystr *strs = cairn_calloc(KEYS_AT_ONCE, sizeof(*strs));
     struct cairn_buf buf;
@@ -157,7 +158,7 @@ int cairn_pydict_find(const struct cairn_pysource *src, const struct cairn_pydic
         for (size_t i = 0; i < count && code == -CAIRN_ENOTFOUND; i++) {
             if (strs[i].ok && strs[i].text.size_bytes == strlen(name) &&
                 memcmp(strs[i].text.data, name, strlen(name)) == 0) {
-                *ret_value = entries[i].value;
+                *ret_entry = &entries[i];
                 code = 0;
             }
         }
@@ -165,4 +166,14 @@ int cairn_pydict_find(const struct cairn_pysource *src, const struct cairn_pydic
     cairn_buf_release(&buf);
     free(strs);
     return code;
+}
+
+int cairn_pydict_find(const struct cairn_pysource *src, const struct cairn_pydict *dict,
+                      const char *name, uint64_t *ret_value)
+{
+    const struct cairn_pydict_entry *entry;
+
+    CAIRN_TRY(cairn_pydict_seek(src, dict, name, &entry));
+    *ret_value = entry->value;
+    return 0;
 }

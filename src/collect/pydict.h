@@ -14,6 +14,7 @@
 
 struct cairn_pydict_entry {
     uint64_t key, value; /* addresses of objects, not 0 */
+    uint64_t hash;       /* of the key; 0 where it is not kept, as in newer ones of strings alone */
 };
 
 struct cairn_pydict {
@@ -33,7 +34,11 @@ int cairn_pydict_read(const struct cairn_pysource *src, uint64_t address,
 int cairn_pydict_read_split(const struct cairn_pysource *src, uint64_t keys, uint64_t values,
                             struct cairn_pydict *dict);
 
-/* The object that the string `name` maps to. 0, -CAIRN_ENOTFOUND, or a negative code. */
+/* The entry of the string `name`, in `dict`. 0, -CAIRN_ENOTFOUND, or a negative code. */
+int cairn_pydict_seek(const struct cairn_pysource *src, const struct cairn_pydict *dict,
+                      const char *name, const struct cairn_pydict_entry **ret_entry);
+
+/* The object that the string `name` maps to; the same codes. */
 int cairn_pydict_find(const struct cairn_pysource *src, const struct cairn_pydict *dict,
                       const char *name, uint64_t *ret_value);
 

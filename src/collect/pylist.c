@@ -44,7 +44,7 @@ int cairn_pyread_take_over(struct cairn_pyread *read, const struct cairn_pyread 
     CAIRN_TRY(cairn_vec_reserve(&read->interps, of->interps.count, INTERPS_MAX));
     for (size_t i = 0; i < of->interps.count; i++)
         read->interps.items[i] = (struct cairn_pyinterp){.address = of->interps.items[i].address,
-                                                         .active = of->interps.items[i].active};
+                                                         .names = of->interps.items[i].names};
     read->interps.count = of->interps.count;
     return 0;
 }

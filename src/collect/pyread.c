@@ -7,7 +7,6 @@
 #include "err.h"
 #include "pyframe.h"
 #include "pylearn.h"
-#include "pynames.h"
 #include "pynest.h"
 #include "pyoverlay.h"
 #include "pyread_parts.h"
@@ -498,10 +497,12 @@ void cairn_pyread_on_death(struct cairn_pyread *read,
     read->died_ctx = ctx;
 }
 
-int cairn_pyread_names(struct cairn_pyread *read,
-                       void (*named)(void *ctx, uint64_t pthread_id, struct cairn_span name),
+int cairn_pyread_names(struct cairn_pyread *read, bool (*wants)(void *ctx, uint64_t pthread_id),
+                       void (*named)(void *ctx, uint64_t pthread_id, uint64_t native_id,
+                                     struct cairn_span name),
                        void *ctx)
 {
+    const struct cairn_pynames names = {.wants = wants, .named = named, .ctx = ctx};
     int count = 0;
 
     /* The oldest, which is last, knows all threads; to another one the first that comes along is
@@ -509,7 +510,7 @@ int cairn_pyread_names(struct cairn_pyread *read,
     for (size_t i = read->interps.count; i-- > 0;) {
         struct cairn_pysource src = {&read->remote, &read->runtime};
         int code = cairn_pynames_read(&src, read->interps.items[i].address,
-                                      &read->interps.items[i].active, named, ctx);
+                                      &read->interps.items[i].names, &names);
 
         if (code == -CAIRN_EGONE || code == -CAIRN_EPERM || code == -CAIRN_ENOMEM)
             return code;

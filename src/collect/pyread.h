@@ -150,11 +150,12 @@ void cairn_pyread_on_death(struct cairn_pyread *read,
  * until 3.10. `thread` is one of the reader's. 0; -CAIRN_ENOMEM, -CAIRN_EGONE or -CAIRN_EPERM. */
 int cairn_pyread_disown(struct cairn_pyread *read, struct cairn_pythread *thread);
 
-/* threading's names: reads threading._active and calls back {pthread ident, name in UTF-8} for
- * each; best effort, for now and then (start, new threads, every second). Number of names, or a
- * negative code. */
-int cairn_pyread_names(struct cairn_pyread *read,
-                       void (*named)(void *ctx, uint64_t pthread_id, struct cairn_span name),
+/* threading's names: reads threading._active and calls back, as struct cairn_pynames says, for
+ * each thread that is wanted (`wants` NULL: all); best effort. Number of names, or a negative code.
+ */
+int cairn_pyread_names(struct cairn_pyread *read, bool (*wants)(void *ctx, uint64_t pthread_id),
+                       void (*named)(void *ctx, uint64_t pthread_id, uint64_t native_id,
+                                     struct cairn_span name),
                        void *ctx);
 
 /* What of enum cairn_overlay (trace/format.h) held for a thread at the last tick. */

@@ -6,6 +6,7 @@
 #define CAIRN_PYREAD_PARTS_H
 
 #include "map.h"
+#include "pynames.h"
 #include "pyruntime.h"
 #include "pytasks.h"
 #include "pythread.h"
@@ -18,7 +19,7 @@
 struct cairn_pyinterp {
     uint64_t address, head; /* `head`: the first thread when the list was last gone through */
     uint64_t head_now;      /* as just read */
-    uint64_t active;        /* threading._active, once found */
+    struct cairn_pynames_places names;
 
     uint64_t gil;             /* its address; 0: not found (yet) */
     bool gil_known, gc_known; /* the rest is of this tick */

@@ -100,6 +100,7 @@ struct cairn_subject {
     uint64_t scan_at_ns;                 /* when to read the task list next */
     uint64_t names_at_ns,
         names_wait_ns;         /* when to read the thread names next, how long that grew */
+    uint64_t names_rest_ns;    /* until when they may not be: it would take too much of the time */
     uint64_t state_at_ns;      /* when to ask whether it is stopped next */
     bool threads_changed;      /* a record said so */
     bool ending;               /* it was gone at the tick before, which had no room for its end */

@@ -4,10 +4,11 @@
 #include <string.h>
 
 #include "clock.h"
+#include "map.h"
 
-#define NAMES_FIRST_NS 10000000ull  /* a thread gets its name shortly after its state … */
+#define NAMES_FIRST_NS 1000000ull   /* a thread gets its name shortly after its state … */
 #define NAMES_MOST_NS 1000000000ull /* … or never: asked for ever more rarely */
-#define NAMES_PART 50               /* of the time may be spent on it */
+#define NAMES_PART 25               /* of the time may be spent on it */
 
 /* Without a name the kernel's is taken. */
 static int write_worker(struct cairn_writer *writer, const struct cairn_subject *subject,
@@ -17,7 +18,9 @@ static int write_worker(struct cairn_writer *writer, const struct cairn_subject 
         .kind = CAIRN_TRACK_THREAD, .parent = subject->track, .number = (uint64_t)worker->tid};
     struct cairn_proc_stat stat;
 
-    if (cairn_proc_stat(subject->pid, worker->tid, &stat) == 0) {
+    if (worker->track && name.size_bytes) {
+        /* When it began is known. */
+    } else if (cairn_proc_stat(subject->pid, worker->tid, &stat) == 0) {
         worker->start_ns = stat.start_ns;
         if (!name.size_bytes)
             name = (struct cairn_span){(const uint8_t *)stat.comm, strlen(stat.comm)};
@@ -92,7 +95,6 @@ int cairn_tracks_add_python(struct cairn_writer *writer, struct cairn_pythons *p
     snprintf(text, sizeof(text), "%s (%s)", cairn_pyread_version(subject->py),
              cairn_pyread_layout(subject->py));
     cairn_tracks_expect_names(subject, now_ns);
-    subject->names_at_ns = now_ns; /* threads of a process that runs have theirs */
     if (tells_already(pythons, text))
         return 0;
     if (pythons->count > 0)
@@ -103,32 +105,56 @@ int cairn_tracks_add_python(struct cairn_writer *writer, struct cairn_pythons *p
 
 void cairn_tracks_expect_names(struct cairn_subject *subject, uint64_t now_ns)
 {
-    uint64_t at_ns = now_ns + NAMES_FIRST_NS;
-
     subject->names_wait_ns = NAMES_FIRST_NS;
-    if (subject->names_at_ns > at_ns) /* never later for the newest: they may come all the time */
-        subject->names_at_ns = at_ns;
+    subject->names_at_ns = now_ns > subject->names_rest_ns ? now_ns : subject->names_rest_ns;
 }
 
 struct naming {
     struct cairn_writer *writer;
     struct cairn_subject *subject;
+    struct cairn_map nameless; /* pthread_id to the index of its worker */
     int code;
 };
 
-static void on_name(void *ctx, uint64_t pthread_id, struct cairn_span name)
+static bool wants_name(void *ctx, uint64_t pthread_id)
+{
+    const struct naming *naming = ctx;
+    uint64_t index;
+
+    return cairn_map_get(&naming->nameless, pthread_id, 0, &index);
+}
+
+/* The next thread mostly gets the place of the one before, and with it its pthread_id: whose name
+ * it is the kernel's number tells. The first of a process may bear that of a parent's. */
+static void on_name(void *ctx, uint64_t pthread_id, uint64_t native_id, struct cairn_span name)
 {
     struct naming *naming = ctx;
+    struct cairn_worker *worker;
+    uint64_t index;
 
-    for (size_t i = 0; i < naming->subject->workers.count && naming->code == 0; i++) {
-        struct cairn_worker *worker = naming->subject->workers.items[i];
+    if (naming->code < 0 || !cairn_map_get(&naming->nameless, pthread_id, 0, &index))
+        return;
+    worker = naming->subject->workers.items[index];
+    if (native_id != (uint64_t)worker->ns_tid && worker->tid != naming->subject->pid)
+        return;
+    naming->code = write_worker(naming->writer, naming->subject, worker, name);
+    worker->named = true;
+    cairn_map_remove(&naming->nameless, pthread_id, 0);
+}
 
-        if (!worker->py || worker->named ||
-            cairn_states_outermost(worker)->pthread_id != pthread_id)
-            continue;
-        naming->code = write_worker(naming->writer, naming->subject, worker, name);
-        worker->named = true;
+/* How many workers Python has yet to tell the name of: they are in `nameless` then. */
+static int find_nameless(struct naming *naming)
+{
+    const struct cairn_subject *subject = naming->subject;
+
+    for (size_t i = 0; i < subject->workers.count; i++) {
+        struct cairn_worker *worker = subject->workers.items[i];
+
+        if (worker->py && !worker->named)
+            CAIRN_TRY(
+                cairn_map_put(&naming->nameless, cairn_states_outermost(worker)->pthread_id, 0, i));
     }
+    return (int)naming->nameless.count;
 }
 
 /* The first thread of a program that has not imported threading has no name there, and is known
@@ -149,17 +175,20 @@ int cairn_tracks_read_names(struct cairn_writer *writer, struct cairn_subject *s
 {
     struct naming naming = {.writer = writer, .subject = subject};
     uint64_t begun_cpu_ns = cairn_clock_own_cpu_ns();
-    bool nameless = false;
 
-    for (size_t i = 0; i < subject->workers.count; i++)
-        nameless = nameless || (subject->workers.items[i]->py && !subject->workers.items[i]->named);
-    if (nameless) {
-        cairn_pyread_names(subject->py, on_name, &naming); /* best effort */
+    cairn_map_init(&naming.nameless, SIZE_MAX);
+    naming.code = find_nameless(&naming);
+    if (naming.code > 0) {
+        naming.code = 0;
+        cairn_pyread_names(subject->py, wants_name, on_name, &naming); /* best effort */
         if (naming.code == 0 && subject->names_wait_ns == NAMES_FIRST_NS)
             naming.code = name_main_thread(writer, subject);
     }
-    subject->names_at_ns =
-        cairn_clock_again(now_ns, begun_cpu_ns, subject->names_wait_ns, NAMES_PART);
+    cairn_map_release(&naming.nameless);
+    subject->names_rest_ns = cairn_clock_again(now_ns, begun_cpu_ns, 0, NAMES_PART);
+    subject->names_at_ns = now_ns + subject->names_wait_ns;
+    if (subject->names_at_ns < subject->names_rest_ns)
+        subject->names_at_ns = subject->names_rest_ns;
     subject->names_wait_ns *= 2;
     if (subject->names_wait_ns > NAMES_MOST_NS)
         subject->names_wait_ns = NAMES_MOST_NS;

@@ -167,6 +167,17 @@ def time_of_those_who_stay(cairn, interpreter, file, metric):
     return seen
 
 
+def test_threads_of_a_few_milliseconds_have_their_names(cairn, interpreter):
+    life_s = 0.005
+    file, ended = cairn.record(interpreter, "brief.py", 1.0, life_s)
+    rows = cairn.report(file, "--by", "thread", "--idle", "--limit", "10000")["rows"]
+    names = [row["name"] for row in rows if row["name"] != "MainThread"]
+    whole = [name for name in names if re.fullmatch(r"Thread-\d+( \(brief_life\))?", name)]
+    # Who is first seen when it ends has no time left to be asked for its name.
+    assert len(whole) > 0.7 * len(names) - cairn.blind_s(file, ended) / life_s, names
+    assert names
+
+
 def test_threads_get_their_names_though_others_come_all_the_time(cairn, interpreter):
     file, ended = cairn.record(interpreter, "comings.py", 0)
     seen = time_of_those_who_stay(cairn, interpreter, file, "wall")
@@ -296,20 +307,26 @@ def test_wall_time_of_the_process_is_all_there(cairn, interpreter):
 
 def test_who_takes_a_threads_place_has_its_own_stacks(cairn, interpreter):
     """A thread that begins when another is over mostly gets its memory: that of its state, of its
-    frames, and until 3.10 that of the descriptor which has the kernel's number."""
+    frames, and until 3.10 that of the descriptor which has the kernel's number. Its name is that of
+    the function that it runs."""
     file, ended = cairn.record(interpreter, "successors.py", 2, 1)
     told = ended.last_json()
     drawn = cairn("export", "-f", "speedscope", file).expect().json()
     names = [frame["name"] for frame in drawn["shared"]["frames"]]
-    own_ns = others_ns = 0
+    own_ns = others_ns = named = 0
     for profile in drawn["profiles"]:
-        [tid] = re.findall(r"tid (\d+)\)$", profile["name"])
+        [(name, tid)] = re.findall(r"^(.*?) ?\(pid \d+, tid (\d+)\)$", profile["name"])
         own = told.get(tid)
+        assert name not in {"even", "odd"} - {own}, profile["name"]
+        named += name == own
         for stack, weight in zip(profile["samples"], profile["weights"]):
             ran = {"even", "odd"} & {names[frame] for frame in stack}
             if own is not None and ran:
                 own_ns += weight * (ran == {own})
                 others_ns += weight * (ran != {own})
-    print(f"\n{interpreter.label}: {own_ns / 1e9:.3f} s its own, {others_ns / 1e6:.3f} ms another's")
-    assert own_ns > 0
+    print(
+        f"\n{interpreter.label}: {own_ns / 1e9:.3f} s its own, {others_ns / 1e6:.3f} ms another's, "
+        f"{named} of {len(drawn['profiles'])} named"
+    )
+    assert own_ns > 0 and named > 0
     assert others_ns == 0

@@ -23,9 +23,10 @@ static void check_thread(const struct cairn_pythread *thread)
     }
 }
 
-static void ignore_name(void *ctx, uint64_t pthread_id, struct cairn_span name)
+static void ignore_name(void *ctx, uint64_t pthread_id, uint64_t native_id, struct cairn_span name)
 {
     (void)pthread_id;
+    (void)native_id;
     *(size_t *)ctx += name.size_bytes;
 }
 
@@ -51,7 +52,7 @@ static void read_all(struct pages *pages)
         for (size_t i = 0; i < count; i++)
             check_thread(threads[i]);
     }
-    (void)cairn_pyread_names(read, ignore_name, &bytes);
+    (void)cairn_pyread_names(read, NULL, ignore_name, &bytes);
     cairn_pyread_free(read);
 }
 

@@ -1,6 +1,6 @@
-"""Threads that live one millisecond each, one at a time, all the while.
+"""Threads that live one millisecond each, or as long as is said, one at a time, all the while.
 
-    brief.py [SECONDS]
+    brief.py [SECONDS [LIFE_SECONDS]]
 
 Prints how many there were, wall and processor time from the first to the last line of each,
 summed, the processor time of their whole lives, and that of the main thread.
@@ -10,7 +10,7 @@ import sys
 import threading
 import time
 
-LIFE_S = 0.001
+LIFE_S = float(sys.argv[2]) if len(sys.argv) > 2 else 0.001
 lived_s, cpu_s = [], []
 
 

@@ -29,7 +29,7 @@ def main():
     life_s = (float(sys.argv[2]) if len(sys.argv) > 2 else 3.0) / 1000
     while time.perf_counter() < until:
         for work in (even, odd):
-            thread = threading.Thread(target=work, args=(time.perf_counter() + life_s,))
+            thread = threading.Thread(target=work, name=work.__name__, args=(time.perf_counter() + life_s,))
             thread.start()
             thread.join()
     print(json.dumps(told))

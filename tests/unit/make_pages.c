@@ -38,10 +38,11 @@ static size_t this_moment(void *ctx, uint64_t address)
     return *(size_t *)ctx;
 }
 
-static void ignore_name(void *ctx, uint64_t pthread_id, struct cairn_span name)
+static void ignore_name(void *ctx, uint64_t pthread_id, uint64_t native_id, struct cairn_span name)
 {
     (void)ctx;
     (void)pthread_id;
+    (void)native_id;
     (void)name;
 }
 
@@ -56,7 +57,7 @@ static int record(struct pages *pages, const struct cairn_remote *remote, struct
         CAIRN_TRY(cairn_pyread_tick(read, err));
         CAIRN_TRY(cairn_pyread_tick(old, err));
     }
-    CAIRN_TRY(cairn_pyread_names(read, ignore_name, NULL));
+    CAIRN_TRY(cairn_pyread_names(read, NULL, ignore_name, NULL));
     cairn_pyread_free(read);
     return 0;
 }

@@ -248,8 +248,9 @@ static void test_a_mix_of_moments_is_no_stack(void **state)
     }
 }
 
-static void take_name(void *ctx, uint64_t pthread_id, struct cairn_span name)
+static void take_name(void *ctx, uint64_t pthread_id, uint64_t native_id, struct cairn_span name)
 {
+    (void)native_id;
     char *text = ctx;
 
     assert_true(pthread_id != 0);
@@ -267,7 +268,7 @@ static void test_names_are_read(void **state)
 
         open_world(&world, cases[i].version);
         assert_int_equal(cairn_pyread_tick(world.read, &world.err), 0);
-        assert_int_equal(cairn_pyread_names(world.read, take_name, name), 1);
+        assert_int_equal(cairn_pyread_names(world.read, NULL, take_name, name), 1);
         assert_string_equal(name, "p\xc3\xa4ge \xe2\x9c\x93");
         close_world(&world);
     }
@@ -548,7 +549,7 @@ static void check_allocations(const char *version)
         if (code == 0) {
             code = cairn_pyread_tick(read, &err);
             if (code == 0)
-                code = cairn_pyread_names(read, take_name, name);
+                code = cairn_pyread_names(read, NULL, take_name, name);
             cairn_pyread_free(read);
         }
         failed = cairn_alloc_has_failed();

@@ -119,9 +119,10 @@ static void test_a_sleeping_stack_is_read(void **state)
     end_child(&child);
 }
 
-static void take_name(void *ctx, uint64_t pthread_id, struct cairn_span name)
+static void take_name(void *ctx, uint64_t pthread_id, uint64_t native_id, struct cairn_span name)
 {
     (void)pthread_id;
+    (void)native_id;
     if (name.size_bytes == 6 && memcmp(name.data, "worker", 6) == 0)
         ++*(int *)ctx;
 }
@@ -181,7 +182,7 @@ static void test_threads_have_names(void **state)
     assert_int_equal(cairn_pyread_tick(reader, &err), 0);
     (void)cairn_pyread_threads(reader, &count);
     assert_int_equal(count, 2);
-    assert_int_equal(cairn_pyread_names(reader, take_name, &named), 2);
+    assert_int_equal(cairn_pyread_names(reader, NULL, take_name, &named), 2);
     assert_int_equal(named, 1);
     cairn_pyread_free(reader);
     end_child(&child);
