@@ -35,8 +35,15 @@ static void on_signal(int number, siginfo_t *info, void *context)
     anything = 1;
 }
 
+/* What we were told to ignore (nohup, a background job of a simple shell) stays so, but for what
+ * alone ends a recording of nobody of ours: `kill -INT` is how a script does. */
+static bool stays_ignored(const struct sigaction *old, int number, bool attached)
+{
+    return old->sa_handler == SIG_IGN && number != SIGCHLD && !(attached && number == SIGINT);
+}
+
 /* 0, or an errno: without SIGCHLD nobody would tell when the program is over. */
-static int take_signals(void)
+static int take_signals(bool attached)
 {
     struct sigaction action = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO};
     int sys = 0;
@@ -47,8 +54,7 @@ static int take_signals(void)
     for (size_t i = 0; i < HANDLED_COUNT; i++) {
         came[i] = for_us_alone[i] = 0;
         sigaction(handled[i], NULL, &old_actions[i]);
-        /* What we were told to ignore (nohup, a background job of a simple shell) stays so. */
-        if ((old_actions[i].sa_handler != SIG_IGN || handled[i] == SIGCHLD) &&
+        if (!stays_ignored(&old_actions[i], handled[i], attached) &&
             sigaction(handled[i], &action, NULL) < 0)
             sys = errno;
     }
@@ -146,7 +152,7 @@ int cairn_launch_open(struct cairn_launch *launch, char *const *argv,
 
     memset(launch, 0, sizeof(*launch));
     launch->hold_fd = launch->failure_fd = -1;
-    sys = take_signals();
+    sys = take_signals(!argv);
     launch->has_signals = true;
     if (sys != 0)
         return cairn_err_set(err, -CAIRN_EIO, sys, "run", "cannot take signals");

@@ -111,9 +111,15 @@ def test_two_at_once_see_the_same(cairn, python, worker, folder):
     target.check_answer()
 
 
-def test_ctrl_c_ends_attach_and_not_the_target(cairn, python, worker, folder):
+def ignore_interrupts():
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+# What a script starts with `&` is told to ignore it; `kill -INT` is how a script ends a recording.
+@pytest.mark.parametrize("before", [None, ignore_interrupts], ids=["asked", "ignored"])
+def test_ctrl_c_ends_attach_and_not_the_target(cairn, python, worker, folder, before):
     target = worker(python)
-    attached = cairn.spawn("attach", "-o", "out.cairn", target.pid)
+    attached = cairn.spawn("attach", "-o", "out.cairn", target.pid, preexec_fn=before)
     wait_for_samples(cairn, folder / "out.cairn", attached)
     os.kill(attached.pid, signal.SIGINT)
     ended = finish(attached)
