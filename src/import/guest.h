@@ -47,7 +47,10 @@ struct cairn_guest_calls {
     uint32_t thread, stack;
     uint64_t calls, primitive; /* primitive: the function was not below itself */
     double self_s, total_s;
-    bool plain; /* of a caller: calls are all that is known */
+    bool plain;    /* of a caller: calls are all that is known */
+    bool inferred; /* of a caller: the own time is */
+    bool unsure;   /* `primitive` is not known, and of a function the total with it; nor its calls
+                      where they are 0 */
 };
 
 struct cairn_guest_line { /* that was counted */

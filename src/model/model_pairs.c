@@ -34,7 +34,9 @@ static int add(struct cairn_loader *loader, uint32_t writer, const struct column
                 .primitive_calls = columns->primitive[row],
                 .self_s = seconds_of(columns->self[row]),
                 .total_s = seconds_of(columns->total[row]),
-                .plain = columns->plain != NULL && columns->plain[row] != 0,
+                .plain = columns->plain != NULL && columns->plain[row] == 1,
+                .inferred = columns->plain != NULL && columns->plain[row] >= 2,
+                .unsure = columns->plain != NULL && columns->plain[row] == 3,
             },
     };
     return 0;
