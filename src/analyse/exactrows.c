@@ -173,6 +173,8 @@ static int add_pair(struct make *make, const struct cairn_call_pair *pair)
     if (pair->caller != UINT32_MAX) {
         CAIRN_TRY(caller_of(make, pair->function, pair->caller, &caller));
         caller->plain &= pair->plain;
+        caller->inferred |= pair->inferred;
+        caller->unsure |= pair->unsure;
         caller->calls += pair->calls;
         caller->primitive_calls += pair->primitive_calls;
         caller->self_ns += self_ns;
@@ -182,6 +184,7 @@ static int add_pair(struct make *make, const struct cairn_call_pair *pair)
         return 0;
     }
     CAIRN_TRY(line_of(make, pair->function, &line));
+    line->unsure |= pair->unsure;
     line->calls += pair->calls;
     line->primitive_calls += pair->primitive_calls;
     line->self_ns += self_ns;

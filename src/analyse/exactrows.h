@@ -19,6 +19,7 @@ struct cairn_exact_line { /* a row; times in ns */
     double self_s, total_s; /* the same; of what another tool counted, as it says to the last bit */
     double self_cost_ns, total_cost_ns; /* so much of them is what counting took (countingcost.h) */
     size_t first_caller, caller_count;
+    bool unsure; /* primitive_calls are not known, and total is inferred; no calls: nor are they */
     uint8_t let_go; /* in any process: CAIRN_CALLS_LET_GO, CAIRN_NATIVES_LET_GO (model.h) */
 };
 
@@ -27,6 +28,8 @@ struct cairn_exact_caller { /* of what it belongs to, called from this function 
     uint64_t calls, primitive_calls, self_ns, total_ns;
     double self_s, total_s; /* as of a row */
     bool plain;             /* another tool counted the calls, and no times */
+    bool inferred;          /* self is */
+    bool unsure;            /* primitive_calls are not known */
 };
 
 struct cairn_exact_table {

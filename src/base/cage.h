@@ -34,7 +34,7 @@ struct cairn_cage {
     const _Atomic uint32_t *share_ppm;
 };
 
-#define CAIRN_CAGE_FILES_MAX 8
+#define CAIRN_CAGE_FILES_MAX 72
 
 enum {                            /* in place of an errno */
        CAIRN_CAGE_SANITIZED = -1, /* left out: a sanitizer watches this build, and needs more */

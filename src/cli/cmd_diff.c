@@ -34,7 +34,7 @@ static int check_settings(const struct cairn_settings *settings, struct cairn_er
 }
 
 static int load(struct recording *recording, char *path, const struct cairn_filter *filter,
-                uint64_t each_ns, struct cairn_err *err)
+                const struct cairn_reading *reading, struct cairn_err *err)
 {
     struct cairn_words word = {.items = (char *[]){path, NULL}, .count = 1};
     struct cairn_progress_line line;
@@ -43,7 +43,7 @@ static int load(struct recording *recording, char *path, const struct cairn_filt
 
     cairn_buf_init(&newest, PATH_MAX_BYTES);
     cairn_progress_line_begin(&line);
-    code = cairn_show_load(&word, each_ns, &line.progress, &recording->model, &newest, err);
+    code = cairn_show_load(&word, reading, &line.progress, &recording->model, &newest, err);
     if (code == 0)
         code = cairn_tally_make(recording->model, filter, &recording->tally, err);
     recording->has_tally = code == 0;
@@ -132,7 +132,7 @@ int cairn_cmd_diff(struct cairn_call *call)
         code = cairn_show_filter(&call->settings, &filter, &err);
     filter.threads_joined = true;
     for (int i = 0; i < 2 && code == 0; i++)
-        code = load(&recordings[i], call->words.items[i], &filter, call->settings.each_ns, &err);
+        code = load(&recordings[i], call->words.items[i], &filter, &call->settings.reading, &err);
     if (code == 0)
         code = show(recordings, call, &status, &err);
     for (int i = 0; i < 2; i++) {

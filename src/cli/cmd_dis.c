@@ -50,7 +50,7 @@ int cairn_cmd_dis(struct cairn_call *call)
     signal(SIGPIPE, SIG_IGN);
     cairn_buf_init(&path, PATH_MAX_BYTES);
     cairn_progress_line_begin(&line);
-    code = cairn_show_load(&files, call->settings.each_ns, &line.progress, &model, &path, &err);
+    code = cairn_show_load(&files, &call->settings.reading, &line.progress, &model, &path, &err);
     if (code == 0)
         code = show(model, call->words.items[0], &call->settings, &err);
     cairn_progress_line_end(&line);

@@ -150,7 +150,7 @@ int cairn_cmd_export(struct cairn_call *call)
         code = open_output(call, &output, &err);
     if (code == 0)
         code =
-            cairn_show_load(&call->words, settings->each_ns, &line.progress, &model, &path, &err);
+            cairn_show_load(&call->words, &settings->reading, &line.progress, &model, &path, &err);
     if (code == 0)
         code = export_model(model, settings, exporter, &output, &lost, &read, &err);
     cairn_progress_line_end(&line);

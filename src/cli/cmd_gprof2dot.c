@@ -48,7 +48,7 @@ static int load_guest(char *path, const struct cairn_settings *settings, struct 
     int code;
 
     cairn_buf_init(&unused, PATH_MAX_BYTES);
-    code = cairn_show_load(&words, 0, NULL, &model, &unused, err);
+    code = cairn_show_load(&words, &settings->reading, NULL, &model, &unused, err);
     cairn_buf_release(&unused);
     if (code < 0)
         return code;

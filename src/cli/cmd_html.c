@@ -47,7 +47,7 @@ int cairn_cmd_html(struct cairn_call *call)
     cairn_progress_line_begin(&line);
     code = check(settings, &err);
     if (code == 0)
-        code = cairn_show_load(&call->words, call->settings.each_ns, &line.progress, &model, &path,
+        code = cairn_show_load(&call->words, &call->settings.reading, &line.progress, &model, &path,
                                &err);
     if (code == 0)
         code = cairn_show_load_before(settings, &line.progress, &before, &err);

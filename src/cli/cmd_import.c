@@ -31,7 +31,7 @@ static int import(const struct cairn_call *call, int file, struct cairn_err *err
 {
     const struct cairn_settings *settings = &call->settings;
     struct cairn_sink_options output = {.path = settings->output, .force = settings->force};
-    struct cairn_import_options options = {.interval_ns = settings->each_ns};
+    struct cairn_import_options options = {.interval_ns = settings->reading.each_ns};
     struct cairn_progress_line line;
     struct cairn_sink *sink;
     int code;

@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "escape.h"
 #include "help.h"
 #include "io.h"
 #include "output.h"
@@ -144,6 +145,7 @@ static int load_source(const char *path, const struct cairn_pprof_flags *flags,
 {
     char *items[] = {(char *)(uintptr_t)path, NULL};
     const struct cairn_words words = {items, path != NULL};
+    const struct cairn_reading reading = {.named = true, .binary = flags->binary};
     struct cairn_progress_line line;
     struct cairn_filter filter;
     struct cairn_buf found;
@@ -152,7 +154,7 @@ static int load_source(const char *path, const struct cairn_pprof_flags *flags,
     *source = (struct source){.model = NULL};
     cairn_buf_init(&found, PATH_MAX_BYTES);
     cairn_progress_line_begin(&line);
-    code = cairn_show_load(&words, 0, &line.progress, &source->model, &found, err);
+    code = cairn_show_load(&words, &reading, &line.progress, &source->model, &found, err);
     cairn_filter_init(&filter);
     if (code == 0)
         code = cairn_tally_make(source->model, &filter, &source->tally, err);
@@ -170,6 +172,20 @@ static int load_source(const char *path, const struct cairn_pprof_flags *flags,
     return code;
 }
 
+/* Which addresses are shown as numbers. */
+static void tell_unnamed(const struct cairn_model *model)
+{
+    struct cairn_span unnamed = cairn_model_env(model, "import.unnamed");
+    struct cairn_buf text;
+
+    if (unnamed.size_bytes == 0)
+        return;
+    cairn_buf_init(&text, PATH_MAX_BYTES);
+    cairn_escape_terminal(&text, unnamed);
+    cairn_say("%s", cairn_buf_cstr(&text));
+    cairn_buf_release(&text);
+}
+
 static int add_source(const char *path, const struct cairn_pprof_flags *flags,
                       enum cairn_pprof_role role, double scale, struct cairn_pprof *pprof,
                       struct cairn_err *err)
@@ -185,6 +201,8 @@ static int add_source(const char *path, const struct cairn_pprof_flags *flags,
                              pprof->kind.type);
     if (code == 0)
         code = cairn_pprof_add(pprof, &source.tally, &source.kind, role, scale);
+    if (code == 0)
+        tell_unnamed(source.model);
     release_source(&source);
     return code;
 }
@@ -476,6 +494,8 @@ static int serve(struct cairn_call *call, const struct cairn_words *files,
         return cairn_say_err(&err);
     serving.address = host;
     call->settings.no_open = flags->no_browser;
+    call->settings.reading.named = true;
+    call->settings.reading.binary = flags->binary;
     call->words = *files;
     return cairn_serve(&serving, call);
 }
@@ -505,6 +525,7 @@ int cairn_cmd_pprof(struct cairn_call *call)
     if (flags.help)
         return show_help(call);
     if (files.count > 1 && is_binary(files.items[0])) {
+        flags.binary = files.items[0];
         files.items++;
         files.count--;
     }

@@ -46,7 +46,7 @@ int cairn_cmd_query(struct cairn_call *call)
     cairn_progress_line_begin(&line);
     code = split_words(&call->words, &file, &query, &subject, &err);
     if (code == 0)
-        code = cairn_show_load(&file, call->settings.each_ns, &line.progress, &model, &path, &err);
+        code = cairn_show_load(&file, &call->settings.reading, &line.progress, &model, &path, &err);
     if (code == 0) {
         cairn_outlet_init(&outlet, STDOUT_FILENO, "stdout");
         code = cairn_ask(model, query, subject, &call->settings,

@@ -23,7 +23,7 @@ int cairn_cmd_report(struct cairn_call *call)
     cairn_buf_init(&path, PATH_MAX_BYTES);
     cairn_progress_line_begin(&line);
     code =
-        cairn_show_load(&call->words, call->settings.each_ns, &line.progress, &model, &path, &err);
+        cairn_show_load(&call->words, &call->settings.reading, &line.progress, &model, &path, &err);
     if (code == 0) {
         /* A script wants to know which one it was; a person need not type what is the newest. */
         if (shown == NULL && call->settings.json)

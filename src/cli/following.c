@@ -84,7 +84,7 @@ static int load_first(struct cairn_following *following, struct cairn_progress *
 
     for (;;) {
         look(&following->words, &now->seen);
-        code = cairn_show_load(&call->words, call->settings.each_ns, progress, &now->model,
+        code = cairn_show_load(&call->words, &call->settings.reading, progress, &now->model,
                                &following->path, err);
         if (call->words.count == 0 && following->path.size_bytes > 0) {
             following->newest[0] = (char *)(uintptr_t)cairn_buf_cstr(&following->path);
@@ -128,7 +128,7 @@ static void *make(void *context)
     struct cairn_buf none;
 
     cairn_buf_init(&none, PATH_MAX_BYTES);
-    making->code = cairn_show_load(making->words, making->call->settings.each_ns, NULL,
+    making->code = cairn_show_load(making->words, &making->call->settings.reading, NULL,
                                    &made->model, &none, &err);
     if (making->code == 0) {
         made->live = made->seen.held && !cairn_model_quality(made->model)->ended;

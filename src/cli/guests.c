@@ -10,6 +10,7 @@
 #include "caged.h"
 #include "format.h"
 #include "io.h"
+#include "mapped.h"
 #include "progress_line.h"
 
 #define FILES_MAX 65536
@@ -35,11 +36,12 @@ static int is_guest(const char *path, int *ret_fd)
     return 0;
 }
 
-static int read_guest(int file, uint64_t each_ns, struct cairn_guest_path *item,
+static int read_guest(int file, const struct cairn_reading *reading, struct cairn_guest_path *item,
                       struct cairn_err *err)
 {
-    struct cairn_import_options options = {.interval_ns = each_ns};
+    struct cairn_import_options options = {.interval_ns = reading->each_ns};
     struct cairn_sink_options memory = {.path = NULL};
+    struct cairn_mapped mapped;
     struct cairn_progress_line line;
     struct cairn_sink *sink;
     int code;
@@ -47,7 +49,11 @@ static int read_guest(int file, uint64_t each_ns, struct cairn_guest_path *item,
     CAIRN_TRY(cairn_sink_open(&memory, &sink, err));
     cairn_progress_line_begin(&line);
     options.progress = &line.progress;
+    cairn_mapped_open(&mapped, file, item->path, reading);
+    options.objects = reading->named ? mapped.items : NULL;
+    options.object_count = mapped.count;
     code = cairn_caged_import(file, item->path, &options, sink, err);
+    cairn_mapped_release(&mapped);
     cairn_progress_line_end(&line);
     if (code == 0) {
         item->fd = fcntl(cairn_sink_fd(sink), F_DUPFD_CLOEXEC, 0);
@@ -63,8 +69,8 @@ static int read_guest(int file, uint64_t each_ns, struct cairn_guest_path *item,
     return cairn_sink_close(sink, err);
 }
 
-static int open_one(struct cairn_guests *guests, const char *path, uint64_t each_ns,
-                    struct cairn_err *err)
+static int open_one(struct cairn_guests *guests, const char *path,
+                    const struct cairn_reading *reading, struct cairn_err *err)
 {
     struct cairn_guest_path *item;
     int file, code;
@@ -76,17 +82,17 @@ static int open_one(struct cairn_guests *guests, const char *path, uint64_t each
     *item = (struct cairn_guest_path){.path = path, .fd = -1};
     if (!is_guest(path, &file))
         return 0;
-    code = read_guest(file, each_ns, item, err);
+    code = read_guest(file, reading, item, err);
     cairn_io_close(&file);
     return code;
 }
 
-int cairn_guests_open(const char *const *paths, size_t count, uint64_t each_ns,
+int cairn_guests_open(const char *const *paths, size_t count, const struct cairn_reading *reading,
                       struct cairn_guests *ret_guests, struct cairn_err *err)
 {
     *ret_guests = (struct cairn_guests){.items = {.items = NULL}};
     for (size_t i = 0; i < count; i++)
-        CAIRN_TRY(open_one(ret_guests, paths[i], each_ns, err));
+        CAIRN_TRY(open_one(ret_guests, paths[i], reading, err));
     for (size_t i = 0; i < count; i++) {
         struct cairn_guest_path *item = &ret_guests->items.items[i];
 

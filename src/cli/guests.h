@@ -18,9 +18,9 @@ struct cairn_guests {
     CAIRN_VEC(const char *) paths; /* of all of them */
 };
 
-/* One path for each of `count`; `each_ns` as cairn_import_options.interval_ns. What cannot be
- * opened is left as it is named: who reads recordings says why. Release in any case. */
-int cairn_guests_open(const char *const *paths, size_t count, uint64_t each_ns,
+/* One path for each of `count`; `reading` says how. What cannot be opened is left as it is named:
+ * who reads recordings says why. Release in any case. */
+int cairn_guests_open(const char *const *paths, size_t count, const struct cairn_reading *reading,
                       struct cairn_guests *ret_guests, struct cairn_err *err);
 void cairn_guests_release(struct cairn_guests *guests);
 

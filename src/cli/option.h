@@ -102,6 +102,12 @@ enum cairn_prof_format { /* of profiles that graphs are made of */
 };
 enum cairn_timeline_mode { CAIRN_TIMELINE_FULL, CAIRN_TIMELINE_RING };
 
+struct cairn_reading {  /* of files of other tools */
+    uint64_t each_ns;   /* what one sample stands for where they only count; 0: not given */
+    bool named;         /* addresses get names, of the files that a profile says were mapped */
+    const char *binary; /* in place of the program among them; NULL: as it is named there */
+};
+
 struct cairn_settings { /* plain values; what they mean is for the commands */
     bool help, version;
     uint64_t interval_ns, for_ns, seed, rotate_bytes, flush_ns; /* 0: not given */
@@ -127,7 +133,7 @@ struct cairn_settings { /* plain values; what they mean is for the commands */
     uint64_t max_overhead_ppm;         /* of what the program needs; 0: any */
     struct cairn_places counted;       /* whose lines are, or instructions */
     struct cairn_places called;        /* whose calls are; none: all */
-    uint64_t each_ns;                  /* 0: not given */
+    struct cairn_reading reading;
     const char *address;
     uint64_t port, quit_after_ns;
     uint64_t tool_port; /* CAIRN_CHOICE_NONE: the tool's own */

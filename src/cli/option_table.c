@@ -1008,7 +1008,7 @@ const struct cairn_option cairn_options[] = {
      .min = 1,
      .max = 3600 * NS_PER_S,
      .range = "1ns to 1h",
-     .offset = FIELD(each_ns),
+     .offset = FIELD(reading.each_ns),
      .brief = "what one sample stands for in files that only count: 10ms",
      .detail = "Collapsed stacks do not say how often they were sampled. Without it a count is "
                "shown as a microsecond, and no interval is given."},

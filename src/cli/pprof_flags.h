@@ -25,6 +25,8 @@ struct cairn_pprof_flags {
     const char *http, *output, *unit, *sample_index, *source_path, *trim_path;
     const char *focus, *ignore, *hide, *show, *show_from, *prune_from;
     const char *tag_focus, *tag_ignore, *tag_show, *tag_hide;
+    const char
+        *binary;    /* whose names addresses have; NULL: of what was mapped. The caller's to set */
     const char *by; /* "functions", "filefunctions", "files", "lines", "addresses" */
     const char *comment;
     struct cairn_pprof_list_flag base, diff_base;

@@ -8,12 +8,12 @@
 #include "report_text.h"
 #include "terminal.h"
 
-static int load(const char *const *paths, size_t count, uint64_t each_ns,
+static int load(const char *const *paths, size_t count, const struct cairn_reading *reading,
                 struct cairn_progress *progress, struct cairn_model **ret_model,
                 struct cairn_err *err)
 {
     struct cairn_guests guests;
-    int code = cairn_guests_open(paths, count, each_ns, &guests, err);
+    int code = cairn_guests_open(paths, count, reading, &guests, err);
 
     if (code == 0)
         code = cairn_model_load_told(guests.paths.items, count, progress, ret_model, err);
@@ -23,18 +23,18 @@ static int load(const char *const *paths, size_t count, uint64_t each_ns,
     return code;
 }
 
-int cairn_show_load(const struct cairn_words *words, uint64_t each_ns,
+int cairn_show_load(const struct cairn_words *words, const struct cairn_reading *reading,
                     struct cairn_progress *progress, struct cairn_model **ret_model,
                     struct cairn_buf *ret_path, struct cairn_err *err)
 {
     const char *newest;
 
     if (words->count > 0)
-        return load((const char *const *)words->items, words->count, each_ns, progress, ret_model,
+        return load((const char *const *)words->items, words->count, reading, progress, ret_model,
                     err);
     CAIRN_TRY(cairn_place_newest(ret_path, err));
     newest = cairn_buf_cstr(ret_path);
-    return load(&newest, 1, each_ns, progress, ret_model, err);
+    return load(&newest, 1, reading, progress, ret_model, err);
 }
 
 int cairn_show_load_before(const struct cairn_settings *settings, struct cairn_progress *progress,
@@ -42,7 +42,7 @@ int cairn_show_load_before(const struct cairn_settings *settings, struct cairn_p
 {
     *ret_model = NULL;
     return settings->before
-               ? load(&settings->before, 1, settings->each_ns, progress, ret_model, err)
+               ? load(&settings->before, 1, &settings->reading, progress, ret_model, err)
                : 0;
 }
 

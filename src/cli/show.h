@@ -11,7 +11,7 @@
 /* Loads the recordings that the words name, files of other tools among them (guests.h), or else the
  * newest one here, whose path `ret_path` (initialised by the caller) gets then. `progress` as for
  * cairn_model_load_told(). */
-int cairn_show_load(const struct cairn_words *words, uint64_t each_ns,
+int cairn_show_load(const struct cairn_words *words, const struct cairn_reading *reading,
                     struct cairn_progress *progress, struct cairn_model **ret_model,
                     struct cairn_buf *ret_path, struct cairn_err *err);
 

@@ -7,12 +7,14 @@
 
 #include "cage.h"
 #include "clock.h"
+#include "io.h"
 
 /* A file that cannot be read ends within 512 MB in all, of which the command itself has its part.
  */
 #define MEMORY_BYTES ((uint64_t)484 << 20)
 #define IN_MEMORY_BYTES ((uint64_t)512 << 20) /* of a recording that no file was named for */
-#define CPU_S 8                               /* and one for each MB: it is read at tens of them */
+#define PATHS_MAX_BYTES ((size_t)1 << 20)
+#define CPU_S 8 /* and one for each MB: it is read at tens of them */
 
 /* How far the work is: from the process that does it to ours. */
 struct told {
@@ -52,15 +54,19 @@ static void tell(struct cairn_progress *progress, double share)
 static int run(struct job *job, struct cairn_cage *cage, struct cairn_err *err)
 {
     struct cairn_spill spill;
-    int files[] = {job->fd, cairn_sink_fd(job->sink), -1};
+    int files[3 + CAIRN_OBJECTS_MAX] = {job->fd, cairn_sink_fd(job->sink)};
+    size_t count = 2;
     char boot_id[37];
     int code;
 
     cairn_spill_open(&spill);
     job->options.spill = &spill;
-    files[2] = spill.fd;
+    if (spill.fd >= 0)
+        files[count++] = spill.fd;
+    for (size_t i = 0; i < job->options.object_count && i < CAIRN_OBJECTS_MAX; i++)
+        files[count++] = job->options.objects[i].fd;
     cage->files = files;
-    cage->file_count = spill.fd < 0 ? 2 : 3;
+    cage->file_count = count;
     cairn_clock_boot_id(boot_id); /* the writer's, which may open nothing in there */
     code = cairn_cage_run(cage, NULL, err);
     cairn_spill_close(&spill);
@@ -90,4 +96,48 @@ int cairn_caged_import(int fd, const char *path, const struct cairn_import_optio
     code = run(&job, &cage, err);
     munmap(told.share_ppm, sizeof(*told.share_ppm));
     return code;
+}
+
+struct mapped_job {
+    int fd, out;
+};
+
+static int find_mapped(void *context, struct cairn_err *err)
+{
+    const struct mapped_job *job = context;
+    struct cairn_buf paths;
+    struct cairn_span span;
+    int code;
+
+    (void)err;
+    cairn_buf_init(&paths, PATHS_MAX_BYTES);
+    code = cairn_import_mapped(job->fd, &paths);
+    span = cairn_buf_span(&paths);
+    if (code == 0)
+        code = cairn_io_write(job->out, span.data, span.size_bytes);
+    cairn_buf_release(&paths);
+    return code;
+}
+
+void cairn_caged_mapped(int fd, const char *path, struct cairn_buf *ret_paths)
+{
+    struct mapped_job job = {.fd = fd, .out = memfd_create("mapped", MFD_CLOEXEC)};
+    const int files[] = {fd, job.out};
+    const struct cairn_cage cage = {.what = path,
+                                    .files = files,
+                                    .file_count = 2,
+                                    .memory_bytes = MEMORY_BYTES,
+                                    .write_bytes = PATHS_MAX_BYTES,
+                                    .cpu_s = seconds_for(fd),
+                                    .work = find_mapped,
+                                    .context = &job};
+    struct cairn_err err = {0};
+    ssize_t got;
+
+    if (job.out >= 0 && cairn_cage_run(&cage, NULL, &err) == 0 &&
+        cairn_buf_reserve(ret_paths, PATHS_MAX_BYTES) == 0) {
+        got = cairn_io_pread(job.out, ret_paths->data + ret_paths->size_bytes, PATHS_MAX_BYTES, 0);
+        ret_paths->size_bytes += got > 0 ? (size_t)got : 0;
+    }
+    cairn_io_close(&job.out);
 }

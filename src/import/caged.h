@@ -15,4 +15,8 @@
 int cairn_caged_import(int fd, const char *path, const struct cairn_import_options *options,
                        struct cairn_sink *sink, struct cairn_err *err);
 
+/* As cairn_import_mapped(), of which `ret_paths`, initialised by the caller, gets what there is:
+ * what fails here fails in cairn_caged_import(), which says why. */
+void cairn_caged_mapped(int fd, const char *path, struct cairn_buf *ret_paths);
+
 #endif

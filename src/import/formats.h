@@ -7,6 +7,7 @@
 #ifndef CAIRN_FORMATS_H
 #define CAIRN_FORMATS_H
 
+#include "buf.h"
 #include "feed.h"
 #include "guest.h"
 
@@ -32,6 +33,9 @@ int cairn_in_sleepy(struct cairn_feed *feed, struct cairn_guest *guest, struct c
 int cairn_in_sysprof(struct cairn_feed *feed, struct cairn_guest *guest, struct cairn_err *err);
 int cairn_in_xperf(struct cairn_feed *feed, struct cairn_guest *guest, struct cairn_err *err);
 int cairn_in_gprof2dot(struct cairn_feed *feed, struct cairn_guest *guest, struct cairn_err *err);
+
+/* What cairn_import_mapped() says of such a file. */
+int cairn_gperftools_mapped(struct cairn_feed *feed, struct cairn_buf *ret_paths);
 
 /* 1: the feed, which stands at its start, is that; 0: it is not; or a failure to read. */
 int cairn_is_perf(struct cairn_feed *feed);

@@ -314,7 +314,10 @@ int cairn_guest_count_calls(struct cairn_guest *guest, const struct cairn_guest_
         calls->primitive,
         bits_of(calls->self_s),
         bits_of(calls->total_s),
-        calls->plain,
+        calls->plain      ? 1
+        : calls->unsure   ? 3
+        : calls->inferred ? 2
+                          : 0,
     };
 
     return put_counted(guest, CAIRN_ROW_PAIR, defs, sizeof(defs) / sizeof(defs[0]), values);

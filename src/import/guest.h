@@ -47,7 +47,10 @@ struct cairn_guest_calls {
     uint32_t thread, stack;
     uint64_t calls, primitive; /* primitive: the function was not below itself */
     double self_s, total_s;
-    bool plain; /* of a caller: calls are all that is known */
+    bool plain;    /* of a caller: calls are all that is known */
+    bool inferred; /* of a caller: the own time is */
+    bool unsure;   /* `primitive` is not known, and of a function the total with it; nor its calls
+                      where they are 0 */
 };
 
 struct cairn_guest_line { /* that was counted */
@@ -66,6 +69,13 @@ struct cairn_guest_track {
     uint64_t clock_ns; /* where its next sample begins */
 };
 
+#define CAIRN_OBJECTS_MAX 64
+
+struct cairn_object { /* a program or library, open to be read for the names in it */
+    const char *path; /* under which a profile says that it was mapped */
+    int fd;
+};
+
 struct cairn_guest {
     struct cairn_sink *sink;
     struct cairn_writer *writer;
@@ -80,8 +90,10 @@ struct cairn_guest {
     uint64_t interval_ns; /* of formats whose weights are bare counts: one sample; 0: not known */
     bool counted;         /* the counts are numbers of samples, which intervals may rest on */
     bool with_states;     /* rows tell what the thread did; set before the first sample */
-    struct cairn_spill *spill; /* borrowed, may be NULL */
-    struct cairn_err *err;     /* filled when writing fails; borrowed, may be NULL */
+    struct cairn_spill *spill;          /* borrowed, may be NULL */
+    const struct cairn_object *objects; /* borrowed; NULL: names of addresses are not asked for */
+    size_t object_count;
+    struct cairn_err *err; /* filled when writing fails; borrowed, may be NULL */
 };
 
 int cairn_guest_open(struct cairn_guest *guest, struct cairn_sink *sink, struct cairn_err *err);

@@ -364,6 +364,8 @@ static int read_guest(const struct format *format, struct cairn_feed *feed,
     CAIRN_TRY(cairn_guest_open(&guest, sink, err));
     guest.interval_ns = options->interval_ns;
     guest.spill = options->spill;
+    guest.objects = options->objects;
+    guest.object_count = options->object_count;
     feed->progress = options->progress;
     code = format->read(feed, &guest, err);
     if (code == 0)
@@ -419,6 +421,19 @@ int cairn_import(int fd, const char *path, const struct cairn_import_options *op
         cairn_err_set(err, code, 0, "import", "%.300s cannot be read", path);
     else
         code = cairn_import_feed(&feed, path, options, sink, err);
+    cairn_feed_release(&feed);
+    return code;
+}
+
+int cairn_import_mapped(int fd, struct cairn_buf *ret_paths)
+{
+    struct cairn_feed feed;
+    int code = cairn_feed_open(&feed, fd);
+
+    if (code == 0)
+        code = fill_head(&feed);
+    if (code == 0 && is_gperftools(&feed))
+        code = cairn_gperftools_mapped(&feed, ret_paths);
     cairn_feed_release(&feed);
     return code;
 }

@@ -27,7 +27,8 @@ struct callgrind {
     uint32_t callee_file, callee_name; /* of the next call */
     uint32_t function;                 /* UINT32_MAX: none yet */
     unsigned positions;
-    bool is_call; /* the next line is what a call cost */
+    bool is_call; /* the next line is what so many calls cost: */
+    uint64_t made;
     char event[64];
 };
 
@@ -156,6 +157,9 @@ static int add_call(struct callgrind *c, uint64_t cost)
     if (callee != c->function)
         call->self += (double)cost;
     call->total += (double)cost;
+    if (c->made > UINT64_MAX - call->calls)
+        return -CAIRN_EDAMAGED;
+    call->calls += c->made;
     return 0;
 }
 
@@ -219,6 +223,8 @@ static int read_spec(struct callgrind *c, struct cairn_span line)
         return read_name(c, FUNCTIONS, line, &c->callee_name);
     if (skip_head(&line, "calls=")) {
         c->is_call = true;
+        if (!take_number(&line, &c->made) || c->made > CAIRN_GUEST_TIME_MAX_NS)
+            return -CAIRN_EDAMAGED;
         return c->function == UINT32_MAX ? -CAIRN_EDAMAGED : 0;
     }
     if (skip_head(&line, "events:"))
@@ -248,11 +254,14 @@ static int give(struct callgrind *c)
     if (c->event[0] == 0)
         return -CAIRN_EDAMAGED;
     CAIRN_TRY(cairn_guest_thread(c->guest, &all, &thread));
-    CAIRN_TRY(cairn_inferred_give(c->guest, thread, c->functions.items, c->functions.count,
-                                  c->calls.items, c->calls.count));
+    CAIRN_TRY(cairn_inferred_give_counted(c->guest, thread, c->functions.items, c->functions.count,
+                                          c->calls.items, c->calls.count, true));
     CAIRN_TRY(cairn_guest_fact(c->guest, "import.stacks", "inferred"));
     CAIRN_TRY(cairn_guest_fact(c->guest, "import.times", "none"));
-    CAIRN_TRY(cairn_guest_fact(c->guest, "import.lost", "lines, and events but the first"));
+    CAIRN_TRY(
+        cairn_guest_fact(c->guest, "import.lost",
+                         "lines, events but the first, and how often functions that call each "
+                         "other recursed"));
     return cairn_guest_fact(c->guest, "import.values", "%s, each shown as 1 ns", c->event);
 }
 

@@ -94,20 +94,40 @@ static bool take_decimal(struct cairn_span *text, uint64_t scale, uint64_t *ret_
     return true;
 }
 
-/* "12", "12+3" or "12/40": how often it was called, which the stacks have no place for. */
-static bool skip_called(struct cairn_span *text)
+/* Digits at the start of a word. */
+static uint64_t whole_of(struct cairn_span word)
+{
+    uint64_t whole = 0;
+
+    for (size_t i = 0; i < word.size_bytes && word.data[i] >= '0' && word.data[i] <= '9'; i++)
+        whole = whole > CAIRN_GUEST_TIME_MAX_NS / 10 ? CAIRN_GUEST_TIME_MAX_NS
+                                                     : whole * 10 + (uint64_t)(word.data[i] - '0');
+    return whole;
+}
+
+/* How often it was called: "12"; "12+3", of which 3 by itself; "12/40", so many of 40. False: a
+ * name stands there. */
+static bool take_called(struct cairn_span *text, uint64_t *ret_calls)
 {
     struct cairn_span word = word_of(text);
-    size_t digits = 0;
+    size_t digits = 0, plus = 0;
 
     for (size_t i = 0; i < word.size_bytes; i++) {
         if (word.data[i] >= '0' && word.data[i] <= '9')
             digits++;
         else if ((word.data[i] != '+' && word.data[i] != '/') || i == 0)
             return false;
+        else if (word.data[i] == '+')
+            plus = i;
     }
-    skip(text, digits ? word.size_bytes : 0);
-    return digits > 0;
+    if (digits == 0)
+        return false;
+    *ret_calls = whole_of(word);
+    if (plus > 0)
+        *ret_calls +=
+            whole_of((struct cairn_span){word.data + plus + 1, word.size_bytes - plus - 1});
+    skip(text, word.size_bytes);
+    return true;
 }
 
 /* "name [7]" or "name <cycle 2> [7]": the number goes to *ret_number. */
@@ -163,14 +183,14 @@ static int function_of(struct gprof *g, uint64_t number, struct cairn_span name,
 /* "[3]  35.0  0.02  0.05  1+7  name [3]" */
 static int read_own_line(struct gprof *g, struct cairn_span line)
 {
-    uint64_t percent, self_ns, below_ns, number;
+    uint64_t percent, self_ns, below_ns, number, calls = 0;
     struct cairn_inferred_function *function;
 
     skip(&line, word_of(&line).size_bytes);
     if (!take_decimal(&line, 1, &percent) || !take_decimal(&line, NS_PER_S, &self_ns) ||
         !take_decimal(&line, NS_PER_S, &below_ns))
         return -CAIRN_EDAMAGED;
-    skip_called(&line);
+    take_called(&line, &calls);
     skip_blanks(&line);
     if (begins(line, "<cycle ")) { /* the whole of one: its functions have entries, too */
         g->function = UINT32_MAX;
@@ -184,30 +204,35 @@ static int read_own_line(struct gprof *g, struct cairn_span line)
         return -CAIRN_EDAMAGED;
     function->self_ns = self_ns;
     function->total_ns = self_ns + below_ns;
+    function->calls = calls;
     return 0;
 }
 
 /* "  0.01  0.03  7/40  name [8]": what of it came from the function of the entry. Calls within a
- * cycle have no times. */
+ * cycle, and of itself, have no times: "  7  name [8]". */
 static int read_callee(struct gprof *g, struct cairn_span line)
 {
-    uint64_t self_ns, below_ns, number;
+    uint64_t self_ns = 0, below_ns = 0, number, calls;
+    bool timed = take_decimal(&line, NS_PER_S, &self_ns);
     uint32_t callee;
 
-    if (!take_decimal(&line, NS_PER_S, &self_ns))
-        return 0;
-    if (!take_decimal(&line, NS_PER_S, &below_ns) || !skip_called(&line))
+    if (timed && !take_decimal(&line, NS_PER_S, &below_ns))
         return -CAIRN_EDAMAGED;
+    if (!take_called(&line, &calls))
+        return timed ? -CAIRN_EDAMAGED : 0;
     skip_blanks(&line);
+    if (begins(line, "<cycle "))
+        return 0; /* what it called is told of each of its functions */
     if (!take_name(&line, &number))
-        return -CAIRN_EDAMAGED;
+        return timed ? -CAIRN_EDAMAGED : 0;
     CAIRN_TRY(function_of(g, number, line, &callee));
     CAIRN_TRY(cairn_vec_reserve(&g->calls, g->calls.count + 1, CALLS_MAX));
     g->calls.items[g->calls.count++] =
         (struct cairn_inferred_call){.caller = g->function,
                                      .callee = callee,
                                      .self = (double)self_ns,
-                                     .total = (double)(self_ns + below_ns)};
+                                     .total = (double)(self_ns + below_ns),
+                                     .calls = calls};
     return 0;
 }
 
@@ -254,7 +279,7 @@ static int read_flat_line(struct gprof *g, struct cairn_span line)
     if (!take_decimal(&line, NS_PER_S, &ignored) ||
         !take_decimal(&line, NS_PER_S, &function.self_ns))
         return -CAIRN_EDAMAGED;
-    if (skip_called(&line) &&
+    if (take_called(&line, &function.calls) &&
         (!take_decimal(&line, 1, &ignored) || !take_decimal(&line, 1, &ignored)))
         return -CAIRN_EDAMAGED;
     skip_blanks(&line);
@@ -308,16 +333,22 @@ static int give(struct gprof *g)
     uint32_t thread;
 
     CAIRN_TRY(cairn_guest_thread(g->guest, &all, &thread));
-    CAIRN_TRY(cairn_inferred_give(g->guest, thread, graph ? g->functions.items : g->flat.items,
-                                  graph ? g->functions.count : g->flat.count, g->calls.items,
-                                  g->calls.count));
+    if (g->axe)
+        CAIRN_TRY(cairn_inferred_give(g->guest, thread, g->functions.items, g->functions.count,
+                                      g->calls.items, g->calls.count));
+    else
+        CAIRN_TRY(cairn_inferred_give_counted(
+            g->guest, thread, graph ? g->functions.items : g->flat.items,
+            graph ? g->functions.count : g->flat.count, g->calls.items, g->calls.count, graph));
     CAIRN_TRY(cairn_guest_fact(g->guest, "import.stacks", "inferred"));
     CAIRN_TRY(cairn_guest_fact(g->guest, "import.times", "none"));
     if (g->axe)
         CAIRN_TRY(cairn_guest_fact(g->guest, "import.lost", "what came by way of which call"));
     else
-        CAIRN_TRY(cairn_guest_fact(g->guest, "import.lost", "numbers of calls%s",
-                                   graph ? ", and times of calls within a cycle" : ""));
+        CAIRN_TRY(
+            cairn_guest_fact(g->guest, "import.lost", "%s",
+                             graph ? "times of calls within a cycle, and how often they recursed"
+                                   : "who called whom, and how often it recursed"));
     return cairn_guest_fact(g->guest, "import.values", "CPU time of functions");
 }
 

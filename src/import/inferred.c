@@ -3,11 +3,13 @@
 #include <stdlib.h>
 
 #include "alloc.h"
+#include "cycles.h"
 
 #define STACKS_MAX 200000u /* beyond them, and below a millionth of the whole, stacks end early */
 #define DEPTH_MAX 512
 #define WORTH 1e-6
 #define NONE UINT32_MAX
+#define NS_PER_S 1e9
 
 struct place { /* a function on the way down */
     uint32_t function, stack, frame;
@@ -23,12 +25,18 @@ struct walk {
     size_t *first_call;         /* of each function, and one more */
     double *self_in, *total_in; /* of each function: sums over all ways into it from others */
     uint32_t *frames, *best_stack;
-    uint64_t *given_ns, *best_ns;
+    uint64_t *given_ns, *best_ns, *below_ns; /* below: of the stacks, with all above it */
     bool *on_path;
     uint32_t thread, stacks;
     double whole_ns;
     struct place path[DEPTH_MAX];
     size_t depth;
+};
+
+struct tables {                 /* of each function */
+    uint64_t *calls, *recursed; /* recursed: by itself */
+    bool *in_cycle;
+    bool recursion_known;
 };
 
 static int by_caller(const void *left, const void *right)
@@ -51,6 +59,10 @@ static int give(struct walk *walk, uint32_t function, uint32_t stack, uint64_t n
     if (ns == 0)
         return 0;
     walk->given_ns[function] += ns;
+    for (size_t i = 0; i < walk->depth; i++)
+        walk->below_ns[walk->path[i].function] += ns;
+    if (!walk->on_path[function])
+        walk->below_ns[function] += ns;
     if (ns > walk->best_ns[function]) {
         walk->best_ns[function] = ns;
         walk->best_stack[function] = stack;
@@ -175,9 +187,93 @@ static int walk_all(struct walk *walk, size_t function_count)
     return 0;
 }
 
-int cairn_inferred_give(struct cairn_guest *guest, uint32_t thread,
-                        const struct cairn_inferred_function *functions, size_t function_count,
-                        struct cairn_inferred_call *calls, size_t call_count)
+static double s_of(double ns)
+{
+    return ns / NS_PER_S;
+}
+
+/* Of a function, all calls. Those by itself recursed; whoever is in no cycle did so no other way.
+ */
+static int count_function(struct walk *walk, const struct tables *tables, uint32_t function)
+{
+    const struct cairn_inferred_function *of = &walk->functions[function];
+    bool unsure = tables->in_cycle[function] || !tables->recursion_known;
+    struct cairn_guest_calls calls = {.thread = walk->thread,
+                                      .calls = of->calls ? of->calls : tables->calls[function],
+                                      .self_s = s_of((double)of->self_ns),
+                                      .total_s = s_of((double)of->total_ns)};
+    uint64_t recursed = tables->recursed[function];
+
+    calls.unsure = unsure || calls.calls == 0;
+    calls.primitive = unsure || recursed > calls.calls ? calls.calls : calls.calls - recursed;
+    if (tables->in_cycle[function])
+        calls.total_s = s_of((double)walk->below_ns[function]);
+    CAIRN_TRY(cairn_guest_stack(walk->guest, 0, walk->frames[function], &calls.stack));
+    return cairn_guest_count_calls(walk->guest, &calls);
+}
+
+static int count_call(struct walk *walk, const struct tables *tables,
+                      const struct cairn_inferred_call *call)
+{
+    double self_in = walk->self_in[call->callee];
+    struct cairn_guest_calls calls = {
+        .thread = walk->thread,
+        .calls = call->calls,
+        .primitive = call->calls,
+        .self_s = self_in > 0
+                      ? s_of((double)walk->functions[call->callee].self_ns * call->self / self_in)
+                      : 0,
+        .total_s = s_of(call->total),
+        .inferred = true,
+        .unsure = call->caller == call->callee ||
+                  (tables->in_cycle[call->caller] && tables->in_cycle[call->callee])};
+
+    if (call->calls == 0)
+        return 0;
+    CAIRN_TRY(cairn_guest_stack(walk->guest, 0, walk->frames[call->caller], &calls.stack));
+    CAIRN_TRY(
+        cairn_guest_stack(walk->guest, calls.stack, walk->frames[call->callee], &calls.stack));
+    return cairn_guest_count_calls(walk->guest, &calls);
+}
+
+static int count_all(struct walk *walk, const struct tables *tables, size_t function_count)
+{
+    CAIRN_TRY(cairn_cycles_find(walk->calls, walk->first_call, function_count, tables->in_cycle));
+    for (size_t i = 0; i < walk->call_count; i++) {
+        const struct cairn_inferred_call *call = &walk->calls[i];
+
+        tables->calls[call->callee] += call->calls;
+        if (call->caller == call->callee)
+            tables->recursed[call->callee] += call->calls;
+    }
+    for (uint32_t i = 0; i < function_count; i++)
+        CAIRN_TRY(count_function(walk, tables, i));
+    for (size_t i = 0; i < walk->call_count; i++)
+        CAIRN_TRY(count_call(walk, tables, &walk->calls[i]));
+    return 0;
+}
+
+static int count(struct walk *walk, size_t function_count, bool recursion_known)
+{
+    struct tables tables = {.recursion_known = recursion_known};
+    int code = -CAIRN_ENOMEM;
+
+    tables.calls = cairn_calloc(function_count + 1, sizeof(*tables.calls));
+    tables.recursed = cairn_calloc(function_count + 1, sizeof(*tables.recursed));
+    tables.in_cycle = cairn_calloc(function_count + 1, sizeof(*tables.in_cycle));
+    if (tables.calls && tables.recursed && tables.in_cycle)
+        code = count_all(walk, &tables, function_count);
+    free(tables.calls);
+    free(tables.recursed);
+    free(tables.in_cycle);
+    return code;
+}
+
+enum counted { NOT_COUNTED, CALLS_ALONE, WITH_RECURSION };
+
+static int give_all(struct cairn_guest *guest, uint32_t thread,
+                    const struct cairn_inferred_function *functions, size_t function_count,
+                    struct cairn_inferred_call *calls, size_t call_count, enum counted counted)
 {
     struct walk *walk = cairn_calloc(1, sizeof(*walk));
     int code = -CAIRN_ENOMEM;
@@ -196,12 +292,15 @@ int cairn_inferred_give(struct cairn_guest *guest, uint32_t thread,
     walk->best_stack = cairn_calloc(function_count + 1, sizeof(*walk->best_stack));
     walk->given_ns = cairn_calloc(function_count + 1, sizeof(*walk->given_ns));
     walk->best_ns = cairn_calloc(function_count + 1, sizeof(*walk->best_ns));
+    walk->below_ns = cairn_calloc(function_count + 1, sizeof(*walk->below_ns));
     walk->on_path = cairn_calloc(function_count + 1, sizeof(*walk->on_path));
     if (walk->first_call && walk->self_in && walk->total_in && walk->frames && walk->best_stack &&
-        walk->given_ns && walk->best_ns && walk->on_path) {
+        walk->given_ns && walk->best_ns && walk->below_ns && walk->on_path) {
         if (call_count > 0)
             qsort(calls, call_count, sizeof(*calls), by_caller);
         code = walk_all(walk, function_count);
+        if (code == 0 && counted != NOT_COUNTED)
+            code = count(walk, function_count, counted == WITH_RECURSION);
     }
     free(walk->first_call);
     free(walk->self_in);
@@ -210,7 +309,24 @@ int cairn_inferred_give(struct cairn_guest *guest, uint32_t thread,
     free(walk->best_stack);
     free(walk->given_ns);
     free(walk->best_ns);
+    free(walk->below_ns);
     free(walk->on_path);
     free(walk);
     return code;
+}
+
+int cairn_inferred_give(struct cairn_guest *guest, uint32_t thread,
+                        const struct cairn_inferred_function *functions, size_t function_count,
+                        struct cairn_inferred_call *calls, size_t call_count)
+{
+    return give_all(guest, thread, functions, function_count, calls, call_count, NOT_COUNTED);
+}
+
+int cairn_inferred_give_counted(struct cairn_guest *guest, uint32_t thread,
+                                const struct cairn_inferred_function *functions,
+                                size_t function_count, struct cairn_inferred_call *calls,
+                                size_t call_count, bool recursion_known)
+{
+    return give_all(guest, thread, functions, function_count, calls, call_count,
+                    recursion_known ? WITH_RECURSION : CALLS_ALONE);
 }

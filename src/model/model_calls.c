@@ -2,11 +2,10 @@
  * stacks. */
 #include "model_raw.h"
 
-struct columns {
-    const uint64_t *track, *stack, *calls, *resumes, *self, *total, *suspended, *let_go;
-};
+/* Older recordings end at TOTAL. */
+enum { TRACK, STACK, CALLS, SELF, TOTAL, RESUMES, SUSPENDED, LET_GO, COLUMNS };
 
-static int add(struct cairn_loader *loader, uint32_t writer, const struct columns *columns,
+static int add(struct cairn_loader *loader, uint32_t writer, const uint64_t *const *columns,
                size_t row)
 {
     struct cairn_raw_calls *raw;
@@ -15,16 +14,16 @@ static int add(struct cairn_loader *loader, uint32_t writer, const struct column
     raw = &loader->calls.items[loader->calls.count++];
     *raw = (struct cairn_raw_calls){
         .writer = writer,
-        .track = (uint32_t)columns->track[row],
-        .stack = (uint32_t)columns->stack[row],
+        .track = (uint32_t)columns[TRACK][row],
+        .stack = (uint32_t)columns[STACK][row],
         .sum =
             {
-                .calls = columns->calls[row],
-                .self_ns = columns->self[row],
-                .total_ns = columns->total[row],
-                .resumes = columns->resumes != NULL ? columns->resumes[row] : 0,
-                .suspended_ns = columns->suspended != NULL ? columns->suspended[row] : 0,
-                .let_go = columns->let_go != NULL ? (uint8_t)(columns->let_go[row] & 3) : 0,
+                .calls = columns[CALLS][row],
+                .self_ns = columns[SELF][row],
+                .total_ns = columns[TOTAL][row],
+                .resumes = columns[RESUMES] != NULL ? columns[RESUMES][row] : 0,
+                .suspended_ns = columns[SUSPENDED] != NULL ? columns[SUSPENDED][row] : 0,
+                .let_go = columns[LET_GO] != NULL ? (uint8_t)(columns[LET_GO][row] & 3) : 0,
             },
     };
     return 0;
@@ -32,31 +31,20 @@ static int add(struct cairn_loader *loader, uint32_t writer, const struct column
 
 int cairn_model_take_calls(struct cairn_loader *loader, uint32_t writer, struct cairn_span section)
 {
-    static const char *const wanted[] = {"track", "stack",     "calls",  "resumes", "self",
-                                         "total", "suspended", "let_go", NULL};
-    struct cairn_table *table = &loader->table;
-    struct columns columns;
+    static const char *const wanted[] = {"track",   "stack",     "calls",  "self", "total",
+                                         "resumes", "suspended", "let_go", NULL};
+    const struct cairn_table *table = &loader->table;
+    const uint64_t *columns[COLUMNS];
+    int code = cairn_model_columns(loader, section, wanted, TOTAL + 1, columns);
 
-    table->wanted = wanted;
-    CAIRN_TRY(cairn_decode_table(section, table));
-    columns = (struct columns){
-        .track = cairn_table_find(table, "track"),
-        .stack = cairn_table_find(table, "stack"),
-        .calls = cairn_table_find(table, "calls"),
-        .resumes = cairn_table_find(table, "resumes"),
-        .self = cairn_table_find(table, "self"),
-        .total = cairn_table_find(table, "total"),
-        .suspended = cairn_table_find(table, "suspended"),
-        .let_go = cairn_table_find(table, "let_go"),
-    };
-    if (!columns.track || !columns.stack || !columns.calls || !columns.self || !columns.total)
-        return 0;
+    if (code <= 0)
+        return code;
     for (size_t i = 0; i < table->row_count; i++) {
-        if (columns.track[i] > UINT32_MAX || columns.stack[i] > UINT32_MAX) {
+        if (columns[TRACK][i] > UINT32_MAX || columns[STACK][i] > UINT32_MAX) {
             loader->model->quality.unknown_refs++;
             continue;
         }
-        CAIRN_TRY(add(loader, writer, &columns, i));
+        CAIRN_TRY(add(loader, writer, columns, i));
     }
     return 0;
 }

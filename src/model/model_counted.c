@@ -1,12 +1,10 @@
 /* Rows of lines that were counted: kept, one for each process and line. */
 #include "model_raw.h"
 
-struct columns {
-    const uint64_t *track, *code, *line, *hits, *total, *suspended, *called, *native, *known,
-        *let_go, *apart;
-};
+/* Older recordings end at TOTAL. */
+enum { TRACK, CODE, LINE, HITS, TOTAL, SUSPENDED, CALLED, NATIVE, KNOWN, LET_GO, APART, COLUMNS };
 
-static int add(struct cairn_loader *loader, uint32_t writer, const struct columns *columns,
+static int add(struct cairn_loader *loader, uint32_t writer, const uint64_t *const *columns,
                size_t row)
 {
     struct cairn_raw_line *raw;
@@ -16,23 +14,23 @@ static int add(struct cairn_loader *loader, uint32_t writer, const struct column
     raw = &loader->counted.items[loader->counted.count++];
     *raw = (struct cairn_raw_line){
         .writer = writer,
-        .track = (uint32_t)columns->track[row],
-        .code = cairn_ids_get(&loader->writers.items[writer].codes, (uint32_t)columns->code[row]),
+        .track = (uint32_t)columns[TRACK][row],
+        .code = cairn_ids_get(&loader->writers.items[writer].codes, (uint32_t)columns[CODE][row]),
         .sum =
             {
-                .line = (uint32_t)columns->line[row],
-                .hits = columns->hits[row],
-                .total_ns = columns->total[row],
-                .suspended_ns = columns->suspended != NULL ? columns->suspended[row] : 0,
-                .let_go = columns->let_go != NULL && columns->let_go[row] == 1,
-                .apart = columns->apart != NULL && columns->apart[row] == 1,
+                .line = (uint32_t)columns[LINE][row],
+                .hits = columns[HITS][row],
+                .total_ns = columns[TOTAL][row],
+                .suspended_ns = columns[SUSPENDED] != NULL ? columns[SUSPENDED][row] : 0,
+                .let_go = columns[LET_GO] != NULL && columns[LET_GO][row] == 1,
+                .apart = columns[APART] != NULL && columns[APART][row] == 1,
             },
     };
-    if (columns->called != NULL && columns->native != NULL && columns->known != NULL) {
-        raw->sum.knows_calls = columns->known[row] == 1;
-        raw->sum.untimed = columns->known[row] == 2;
-        raw->sum.called_ns = columns->called[row];
-        raw->sum.native_ns = columns->native[row];
+    if (columns[CALLED] != NULL && columns[NATIVE] != NULL && columns[KNOWN] != NULL) {
+        raw->sum.knows_calls = columns[KNOWN][row] == 1;
+        raw->sum.untimed = columns[KNOWN][row] == 2;
+        raw->sum.called_ns = columns[CALLED][row];
+        raw->sum.native_ns = columns[NATIVE][row];
     }
     return 0;
 }
@@ -43,33 +41,19 @@ int cairn_model_take_counted(struct cairn_loader *loader, uint32_t writer,
     static const char *const wanted[] = {"track", "code",      "line",   "hits",
                                          "total", "suspended", "called", "native",
                                          "known", "let_go",    "apart",  NULL};
-    struct cairn_table *table = &loader->table;
-    struct columns columns;
+    const struct cairn_table *table = &loader->table;
+    const uint64_t *columns[COLUMNS];
+    int code = cairn_model_columns(loader, section, wanted, TOTAL + 1, columns);
 
-    table->wanted = wanted;
-    CAIRN_TRY(cairn_decode_table(section, table));
-    columns = (struct columns){
-        .track = cairn_table_find(table, "track"),
-        .code = cairn_table_find(table, "code"),
-        .line = cairn_table_find(table, "line"),
-        .hits = cairn_table_find(table, "hits"),
-        .total = cairn_table_find(table, "total"),
-        .suspended = cairn_table_find(table, "suspended"),
-        .called = cairn_table_find(table, "called"),
-        .native = cairn_table_find(table, "native"),
-        .known = cairn_table_find(table, "known"),
-        .let_go = cairn_table_find(table, "let_go"),
-        .apart = cairn_table_find(table, "apart"),
-    };
-    if (!columns.track || !columns.code || !columns.line || !columns.hits || !columns.total)
-        return 0;
+    if (code <= 0)
+        return code;
     for (size_t i = 0; i < table->row_count; i++) {
-        if (columns.track[i] > UINT32_MAX || columns.code[i] > UINT32_MAX ||
-            columns.line[i] > UINT32_MAX) {
+        if (columns[TRACK][i] > UINT32_MAX || columns[CODE][i] > UINT32_MAX ||
+            columns[LINE][i] > UINT32_MAX) {
             loader->model->quality.unknown_refs++;
             continue;
         }
-        CAIRN_TRY(add(loader, writer, &columns, i));
+        CAIRN_TRY(add(loader, writer, columns, i));
     }
     return 0;
 }

@@ -1,18 +1,16 @@
 /* Rows of what instructions were given: kept, one for each process, instruction and kind. */
 #include "model_raw.h"
 
-struct columns {
-    const uint64_t *track, *code, *offset, *string, *on, *hits;
-};
+enum { TRACK, CODE, OFFSET, STRING, ON, HITS, COLUMNS };
 
-static bool is_possible(const struct columns *columns, size_t row)
+static bool is_possible(const uint64_t *const *columns, size_t row)
 {
-    return columns->track[row] <= UINT32_MAX && columns->code[row] <= UINT32_MAX &&
-           columns->offset[row] <= UINT32_MAX && columns->string[row] <= UINT32_MAX &&
-           columns->on[row] <= UINT32_MAX;
+    return columns[TRACK][row] <= UINT32_MAX && columns[CODE][row] <= UINT32_MAX &&
+           columns[OFFSET][row] <= UINT32_MAX && columns[STRING][row] <= UINT32_MAX &&
+           columns[ON][row] <= UINT32_MAX;
 }
 
-static int add(struct cairn_loader *loader, uint32_t writer, const struct columns *columns,
+static int add(struct cairn_loader *loader, uint32_t writer, const uint64_t *const *columns,
                size_t row)
 {
     const struct cairn_ids *strings = &loader->model->writers.items[writer].strings;
@@ -20,12 +18,12 @@ static int add(struct cairn_loader *loader, uint32_t writer, const struct column
     CAIRN_TRY(cairn_vec_reserve(&loader->given, loader->given.count + 1, CAIRN_MODEL_ITEMS_MAX));
     loader->given.items[loader->given.count++] = (struct cairn_raw_given){
         .writer = writer,
-        .track = (uint32_t)columns->track[row],
-        .code = cairn_ids_get(&loader->writers.items[writer].codes, (uint32_t)columns->code[row]),
-        .text = cairn_ids_get(strings, (uint32_t)columns->string[row]),
-        .kind = cairn_ids_get(strings, (uint32_t)columns->on[row]),
-        .others = columns->on[row] == 0,
-        .sum = {.offset = (uint32_t)columns->offset[row], .hits = columns->hits[row]},
+        .track = (uint32_t)columns[TRACK][row],
+        .code = cairn_ids_get(&loader->writers.items[writer].codes, (uint32_t)columns[CODE][row]),
+        .text = cairn_ids_get(strings, (uint32_t)columns[STRING][row]),
+        .kind = cairn_ids_get(strings, (uint32_t)columns[ON][row]),
+        .others = columns[ON][row] == 0,
+        .sum = {.offset = (uint32_t)columns[OFFSET][row], .hits = columns[HITS][row]},
     };
     return 0;
 }
@@ -33,25 +31,15 @@ static int add(struct cairn_loader *loader, uint32_t writer, const struct column
 int cairn_model_take_given(struct cairn_loader *loader, uint32_t writer, struct cairn_span section)
 {
     static const char *const wanted[] = {"track", "code", "offset", "string", "on", "hits", NULL};
-    struct cairn_table *table = &loader->table;
-    struct columns columns;
+    const struct cairn_table *table = &loader->table;
+    const uint64_t *columns[COLUMNS];
+    int code = cairn_model_columns(loader, section, wanted, HITS + 1, columns);
 
-    table->wanted = wanted;
-    CAIRN_TRY(cairn_decode_table(section, table));
-    columns = (struct columns){
-        .track = cairn_table_find(table, "track"),
-        .code = cairn_table_find(table, "code"),
-        .offset = cairn_table_find(table, "offset"),
-        .string = cairn_table_find(table, "string"),
-        .on = cairn_table_find(table, "on"),
-        .hits = cairn_table_find(table, "hits"),
-    };
-    if (!columns.track || !columns.code || !columns.offset || !columns.string || !columns.on ||
-        !columns.hits)
-        return 0;
+    if (code <= 0)
+        return code;
     for (size_t i = 0; i < table->row_count; i++) {
-        if (is_possible(&columns, i))
-            CAIRN_TRY(add(loader, writer, &columns, i));
+        if (is_possible(columns, i))
+            CAIRN_TRY(add(loader, writer, columns, i));
         else
             loader->model->quality.unknown_refs++;
     }

@@ -1,19 +1,18 @@
 /* Rows of instructions that were counted: kept, one for each process and instruction. */
 #include "model_raw.h"
 
-struct columns {
-    const uint64_t *track, *code, *offset, *line, *target, *depth, *string, *on, *hits, *let_go;
-};
+/* Older recordings end at HITS. */
+enum { TRACK, CODE, OFFSET, LINE, TARGET, STRING, HITS, DEPTH, ON, LET_GO, COLUMNS };
 
-static bool is_possible(const struct columns *columns, size_t row)
+static bool is_possible(const uint64_t *const *columns, size_t row)
 {
-    return columns->track[row] <= UINT32_MAX && columns->code[row] <= UINT32_MAX &&
-           columns->offset[row] <= UINT32_MAX && columns->line[row] <= UINT32_MAX &&
-           columns->string[row] <= UINT32_MAX &&
-           (columns->on == NULL || columns->on[row] <= UINT32_MAX);
+    return columns[TRACK][row] <= UINT32_MAX && columns[CODE][row] <= UINT32_MAX &&
+           columns[OFFSET][row] <= UINT32_MAX && columns[LINE][row] <= UINT32_MAX &&
+           columns[STRING][row] <= UINT32_MAX &&
+           (columns[ON] == NULL || columns[ON][row] <= UINT32_MAX);
 }
 
-static int add(struct cairn_loader *loader, uint32_t writer, const struct columns *columns,
+static int add(struct cairn_loader *loader, uint32_t writer, const uint64_t *const *columns,
                size_t row)
 {
     const struct cairn_ids *strings = &loader->model->writers.items[writer].strings;
@@ -24,21 +23,21 @@ static int add(struct cairn_loader *loader, uint32_t writer, const struct column
     raw = &loader->opcodes.items[loader->opcodes.count++];
     *raw = (struct cairn_raw_opcode){
         .writer = writer,
-        .track = (uint32_t)columns->track[row],
-        .code = cairn_ids_get(&loader->writers.items[writer].codes, (uint32_t)columns->code[row]),
-        .text = cairn_ids_get(strings, (uint32_t)columns->string[row]),
-        .form = columns->on == NULL ? CAIRN_RAW_LOST
-                                    : cairn_ids_get(strings, (uint32_t)columns->on[row]),
+        .track = (uint32_t)columns[TRACK][row],
+        .code = cairn_ids_get(&loader->writers.items[writer].codes, (uint32_t)columns[CODE][row]),
+        .text = cairn_ids_get(strings, (uint32_t)columns[STRING][row]),
+        .form = columns[ON] == NULL ? CAIRN_RAW_LOST
+                                    : cairn_ids_get(strings, (uint32_t)columns[ON][row]),
         .sum =
             {
-                .offset = (uint32_t)columns->offset[row],
-                .line = (uint32_t)columns->line[row],
-                .target = columns->target[row] == 1,
-                .depth = columns->depth == NULL || columns->depth[row] > UINT32_MAX
+                .offset = (uint32_t)columns[OFFSET][row],
+                .line = (uint32_t)columns[LINE][row],
+                .target = columns[TARGET][row] == 1,
+                .depth = columns[DEPTH] == NULL || columns[DEPTH][row] > UINT32_MAX
                              ? 0
-                             : (uint32_t)columns->depth[row],
-                .hits = columns->hits[row],
-                .let_go = columns->let_go != NULL && columns->let_go[row] == 1,
+                             : (uint32_t)columns[DEPTH][row],
+                .hits = columns[HITS][row],
+                .let_go = columns[LET_GO] != NULL && columns[LET_GO][row] == 1,
             },
     };
     return 0;
@@ -47,31 +46,17 @@ static int add(struct cairn_loader *loader, uint32_t writer, const struct column
 int cairn_model_take_opcodes(struct cairn_loader *loader, uint32_t writer,
                              struct cairn_span section)
 {
-    static const char *const wanted[] = {"track",  "code", "offset", "line",   "target", "depth",
-                                         "string", "on",   "hits",   "let_go", NULL};
-    struct cairn_table *table = &loader->table;
-    struct columns columns;
+    static const char *const wanted[] = {"track", "code",  "offset", "line",   "target", "string",
+                                         "hits",  "depth", "on",     "let_go", NULL};
+    const struct cairn_table *table = &loader->table;
+    const uint64_t *columns[COLUMNS];
+    int code = cairn_model_columns(loader, section, wanted, HITS + 1, columns);
 
-    table->wanted = wanted;
-    CAIRN_TRY(cairn_decode_table(section, table));
-    columns = (struct columns){
-        .track = cairn_table_find(table, "track"),
-        .code = cairn_table_find(table, "code"),
-        .offset = cairn_table_find(table, "offset"),
-        .line = cairn_table_find(table, "line"),
-        .target = cairn_table_find(table, "target"),
-        .depth = cairn_table_find(table, "depth"),
-        .string = cairn_table_find(table, "string"),
-        .on = cairn_table_find(table, "on"),
-        .hits = cairn_table_find(table, "hits"),
-        .let_go = cairn_table_find(table, "let_go"),
-    };
-    if (!columns.track || !columns.code || !columns.offset || !columns.line || !columns.target ||
-        !columns.string || !columns.hits)
-        return 0;
+    if (code <= 0)
+        return code;
     for (size_t i = 0; i < table->row_count; i++) {
-        if (is_possible(&columns, i))
-            CAIRN_TRY(add(loader, writer, &columns, i));
+        if (is_possible(columns, i))
+            CAIRN_TRY(add(loader, writer, columns, i));
         else
             loader->model->quality.unknown_refs++;
     }

@@ -4,9 +4,8 @@
 
 #include "model_raw.h"
 
-struct columns {
-    const uint64_t *track, *stack, *calls, *primitive, *self, *total, *plain;
-};
+/* Older recordings end at TOTAL. */
+enum { TRACK, STACK, CALLS, PRIMITIVE, SELF, TOTAL, PLAIN, COLUMNS };
 
 /* A column of seconds; what is no number is none. */
 static double seconds_of(uint64_t bits)
@@ -17,7 +16,7 @@ static double seconds_of(uint64_t bits)
     return isfinite(value) ? value : 0;
 }
 
-static int add(struct cairn_loader *loader, uint32_t writer, const struct columns *columns,
+static int add(struct cairn_loader *loader, uint32_t writer, const uint64_t *const *columns,
                size_t row)
 {
     struct cairn_raw_pair *raw;
@@ -26,15 +25,17 @@ static int add(struct cairn_loader *loader, uint32_t writer, const struct column
     raw = &loader->pairs.items[loader->pairs.count++];
     *raw = (struct cairn_raw_pair){
         .writer = writer,
-        .track = (uint32_t)columns->track[row],
-        .stack = (uint32_t)columns->stack[row],
+        .track = (uint32_t)columns[TRACK][row],
+        .stack = (uint32_t)columns[STACK][row],
         .sum =
             {
-                .calls = columns->calls[row],
-                .primitive_calls = columns->primitive[row],
-                .self_s = seconds_of(columns->self[row]),
-                .total_s = seconds_of(columns->total[row]),
-                .plain = columns->plain != NULL && columns->plain[row] != 0,
+                .calls = columns[CALLS][row],
+                .primitive_calls = columns[PRIMITIVE][row],
+                .self_s = seconds_of(columns[SELF][row]),
+                .total_s = seconds_of(columns[TOTAL][row]),
+                .plain = columns[PLAIN] != NULL && columns[PLAIN][row] == 1,
+                .inferred = columns[PLAIN] != NULL && columns[PLAIN][row] >= 2,
+                .unsure = columns[PLAIN] != NULL && columns[PLAIN][row] == 3,
             },
     };
     return 0;
@@ -44,29 +45,18 @@ int cairn_model_take_pairs(struct cairn_loader *loader, uint32_t writer, struct 
 {
     static const char *const wanted[] = {"track", "stack", "calls", "primitive",
                                          "self",  "total", "plain", NULL};
-    struct cairn_table *table = &loader->table;
-    struct columns columns;
+    const struct cairn_table *table = &loader->table;
+    const uint64_t *columns[COLUMNS];
+    int code = cairn_model_columns(loader, section, wanted, TOTAL + 1, columns);
 
-    table->wanted = wanted;
-    CAIRN_TRY(cairn_decode_table(section, table));
-    columns = (struct columns){
-        .track = cairn_table_find(table, "track"),
-        .stack = cairn_table_find(table, "stack"),
-        .calls = cairn_table_find(table, "calls"),
-        .primitive = cairn_table_find(table, "primitive"),
-        .self = cairn_table_find(table, "self"),
-        .total = cairn_table_find(table, "total"),
-        .plain = cairn_table_find(table, "plain"),
-    };
-    if (!columns.track || !columns.stack || !columns.calls || !columns.primitive || !columns.self ||
-        !columns.total)
-        return 0;
+    if (code <= 0)
+        return code;
     for (size_t i = 0; i < table->row_count; i++) {
-        if (columns.track[i] > UINT32_MAX || columns.stack[i] > UINT32_MAX) {
+        if (columns[TRACK][i] > UINT32_MAX || columns[STACK][i] > UINT32_MAX) {
             loader->model->quality.unknown_refs++;
             continue;
         }
-        CAIRN_TRY(add(loader, writer, &columns, i));
+        CAIRN_TRY(add(loader, writer, columns, i));
     }
     return 0;
 }

@@ -173,6 +173,10 @@ int cairn_model_take_opcodes(struct cairn_loader *loader, uint32_t writer,
 int cairn_model_join_opcodes(struct cairn_loader *loader, const uint32_t *code_functions);
 
 /* The same for a table of what those were given. */
+/* The columns of a table by name, and NULL for those it does not have, in the order of `wanted`,
+ * which a NULL ends. 1; 0: one of the first `needed` is not there; or a negative code. */
+int cairn_model_columns(struct cairn_loader *loader, struct cairn_span section,
+                        const char *const *wanted, size_t needed, const uint64_t **ret_columns);
 int cairn_model_take_given(struct cairn_loader *loader, uint32_t writer, struct cairn_span section);
 int cairn_model_join_given(struct cairn_loader *loader, const uint32_t *code_functions);
 

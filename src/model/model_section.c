@@ -5,6 +5,21 @@
 
 #define RAW_MAX (1u << 30)
 
+int cairn_model_columns(struct cairn_loader *loader, struct cairn_span section,
+                        const char *const *wanted, size_t needed, const uint64_t **ret_columns)
+{
+    struct cairn_table *table = &loader->table;
+
+    table->wanted = wanted;
+    CAIRN_TRY(cairn_decode_table(section, table));
+    for (size_t i = 0; wanted[i]; i++) {
+        ret_columns[i] = cairn_table_find(table, wanted[i]);
+        if (i < needed && !ret_columns[i])
+            return 0;
+    }
+    return 1;
+}
+
 /* The model's string for a writer's; "[unknown]" for one that was lost. */
 static uint32_t string_of(struct cairn_loader *loader, uint32_t writer, uint32_t id)
 {

@@ -13,6 +13,9 @@ struct cairn_call_pair {
     uint64_t calls, primitive_calls;
     double self_s, total_s; /* as they came, to the last bit */
     bool plain;             /* of a caller: calls are all that is known */
+    bool inferred;          /* of a caller: self_s is */
+    bool unsure; /* which calls are primitive is not known, and of a function the total is
+                    inferred; no calls of one: it is not known how many */
 };
 
 /* Of the whole recording; in no order, and the same function or pair may come again. Borrowed. */

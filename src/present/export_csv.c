@@ -66,8 +66,11 @@ static void put_exact(struct cairn_buf *out, const struct cairn_model *model,
     put_seconds(out, line->total_ns);
     cairn_buf_printf(out, "%.9g,%.9g,%.9g,%.9g,%.9g,%.9g,,,%.9g,", self, total, self, self, total,
                      total, self < 0.999 ? 1 / (1 - self) : 1000);
-    cairn_buf_printf(out, "%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",", line->calls,
-                     line->primitive_calls, line->resumes);
+    if (line->unsure)
+        cairn_buf_printf(out, line->calls ? "%" PRIu64 ",,0," : ",,0,", line->calls);
+    else
+        cairn_buf_printf(out, "%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",", line->calls,
+                         line->primitive_calls, line->resumes);
     put_seconds(out, line->suspended_ns);
     if (table->cost_known) {
         put_seconds(out, cairn_exact_corrected(line->self_ns, line->self_cost_ns));

@@ -44,16 +44,23 @@ static void put_title(struct cairn_report *report, const struct cairn_exact_tabl
     cairn_page_drop(page, &text);
 }
 
-/* "12" or, of what recurses, "30/10"; ">12" where there were more. What has no room moves the rest
+/* "12" or, of what recurses, "30/10"; "30/?" where it is not known whether it did, "?" where it is
+ * not known how often it was called; ">12" where there were more. What has no room moves the rest
  * of the line. */
-static void put_calls(struct cairn_page *page, bool whole, uint64_t calls, uint64_t primitive)
+static void put_calls(struct cairn_page *page, bool whole, uint64_t calls, uint64_t primitive,
+                      bool unsure)
 {
     const char *more = whole ? "" : ">";
     char text[48];
-    int length = calls == primitive ? snprintf(text, sizeof(text), "%s%" PRIu64, more, calls)
-                                    : snprintf(text, sizeof(text), "%s%" PRIu64 "/%" PRIu64, more,
-                                               calls, primitive);
+    int length;
 
+    if (unsure)
+        length = calls == 0 ? snprintf(text, sizeof(text), "?")
+                            : snprintf(text, sizeof(text), "%" PRIu64 "/?", calls);
+    else if (calls == primitive)
+        length = snprintf(text, sizeof(text), "%s%" PRIu64, more, calls);
+    else
+        length = snprintf(text, sizeof(text), "%s%" PRIu64 "/%" PRIu64, more, calls, primitive);
     if (length < COUNT_COLUMNS)
         cairn_page_to(page, (unsigned)(COUNT_COLUMNS - length));
     cairn_page_str(page, text);
@@ -108,11 +115,12 @@ static void put_line(struct cairn_report *report, const struct cairn_exact_table
 {
     struct cairn_page *page = &report->page;
 
-    put_calls(page, cairn_exact_is_whole(table, line), line->calls, line->primitive_calls);
+    put_calls(page, cairn_exact_is_whole(table, line), line->calls, line->primitive_calls,
+              line->unsure);
     put_seconds(page, line->self_ns, 1);
     put_seconds(page, line->self_ns, line->calls);
     put_seconds(page, line->total_ns, 1);
-    put_seconds(page, line->total_ns, line->primitive_calls);
+    put_seconds(page, line->total_ns, line->unsure ? 0 : line->primitive_calls);
     if (is_poor(table, line))
         cairn_page_str(page, " ~");
     put_place(report, line->function);
@@ -147,7 +155,8 @@ static void put_let_go_line(struct cairn_report *report, const struct cairn_rows
     struct cairn_page *page = &report->page;
     const struct cairn_row *row = row_of(rows, line->function);
 
-    put_calls(page, cairn_exact_is_whole(table, line), line->calls, line->primitive_calls);
+    put_calls(page, cairn_exact_is_whole(table, line), line->calls, line->primitive_calls,
+              line->unsure);
     if (row != NULL && row->self.ticks > 0)
         cairn_page_printf(page, "  %8.3f  %4.1f..%-4.1f %%", (double)row->self.value_ns / NS_PER_S,
                           100 * row->self_low, 100 * row->self_high);
@@ -242,13 +251,13 @@ static void put_edge(struct cairn_report *report, const struct cairn_exact_calle
                      uint32_t function)
 {
     struct cairn_page *page = &report->page;
-    bool timed = !caller->plain;
+    bool timed = !caller->plain, own = timed && !caller->inferred;
 
-    put_calls(page, true, caller->calls, caller->primitive_calls);
-    put_seconds(page, caller->self_ns, timed);
-    put_seconds(page, caller->self_ns, timed ? caller->calls : 0);
+    put_calls(page, true, caller->calls, caller->primitive_calls, caller->unsure);
+    put_seconds(page, caller->self_ns, own);
+    put_seconds(page, caller->self_ns, own ? caller->calls : 0);
     put_seconds(page, caller->total_ns, timed);
-    put_seconds(page, caller->total_ns, timed ? caller->primitive_calls : 0);
+    put_seconds(page, caller->total_ns, timed && !caller->unsure ? caller->primitive_calls : 0);
     put_place(report, function);
 }
 

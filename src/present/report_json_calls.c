@@ -34,12 +34,18 @@ static void put_edge(struct cairn_json *json, const struct cairn_function *funct
     cairn_json_put_text(json, "file", function->file);
     cairn_json_put_u64(json, "first_line", function->first_line);
     cairn_json_put_u64(json, "calls", caller->calls);
-    cairn_json_put_u64(json, "primitive_calls", caller->primitive_calls);
+    if (caller->unsure)
+        cairn_json_put_null(json, "primitive_calls");
+    else
+        cairn_json_put_u64(json, "primitive_calls", caller->primitive_calls);
     if (caller->plain) {
         cairn_json_put_null(json, "self_s");
         cairn_json_put_null(json, "total_s");
     } else {
-        cairn_json_put_seconds(json, "self_s", caller->self_ns);
+        if (caller->inferred)
+            cairn_json_put_null(json, "self_s");
+        else
+            cairn_json_put_seconds(json, "self_s", caller->self_ns);
         cairn_json_put_seconds(json, "total_s", caller->total_ns);
     }
     cairn_json_close(json);
@@ -120,8 +126,14 @@ static void put_line(struct cairn_json *json, const struct cairn_model *model,
     cairn_json_put_u64(json, "samples", sampled[line->function].self);
     cairn_json_put_u64(json, "total_samples", sampled[line->function].total);
     cairn_json_put_number(json, "bound", self < 0.999 ? 1 / (1 - self) : 1000);
-    cairn_json_put_u64(json, "calls", line->calls);
-    cairn_json_put_u64(json, "primitive_calls", line->primitive_calls);
+    if (line->unsure && line->calls == 0)
+        cairn_json_put_null(json, "calls");
+    else
+        cairn_json_put_u64(json, "calls", line->calls);
+    if (line->unsure)
+        cairn_json_put_null(json, "primitive_calls");
+    else
+        cairn_json_put_u64(json, "primitive_calls", line->primitive_calls);
     cairn_json_put_u64(json, "resumes", line->resumes);
     cairn_json_put_seconds(json, "suspended_s", line->suspended_ns);
     put_corrected(json, table, line);

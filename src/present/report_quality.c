@@ -328,13 +328,32 @@ static void put_guest_line(struct cairn_page *page, const char *what, struct cai
     cairn_page_drop(page, &line);
 }
 
+/* What of a file without stacks is known, and what is inferred. */
+static const char *told_by_pairs(const struct cairn_model *model)
+{
+    const struct cairn_call_pair *pairs;
+    size_t count = cairn_model_pairs(model, &pairs);
+    bool unsure = false;
+
+    for (size_t i = 0; i < count; i++)
+        unsure |= pairs[i].unsure || pairs[i].inferred;
+    if (count == 0)
+        return "inferred: stacks, and with them totals, callers of callers and the flame graph; "
+               "known: each function's own time, and its direct callers";
+    if (unsure)
+        return "inferred: stacks, and with them callers of callers and the flame graph, own times "
+               "by caller, and totals of what has ? beside its calls; known: calls and own time of "
+               "each function, and its direct callers";
+    return "inferred: stacks, and with them callers of callers and the flame graph; known: calls "
+           "and times of each function, and so much of them as each of its callers made";
+}
+
 /* What a file of another tool tells, and what it does not. */
 static void put_guest(struct cairn_report *report, const struct cairn_quality *quality)
 {
     const struct cairn_facts *facts = &report->facts;
     const struct cairn_span nothing = {NULL, 0};
     struct cairn_page *page = &report->page;
-    const struct cairn_call_pair *pairs;
 
     if (report->tally->counted) {
         put_count(page, quality->samples, quality->samples == 1 ? "sample" : "samples");
@@ -351,14 +370,7 @@ static void put_guest(struct cairn_report *report, const struct cairn_quality *q
     cairn_page_end(page);
     put_guest_line(page, "its numbers: ", facts->values);
     if (facts->inferred)
-        put_guest_line(page,
-                       cairn_model_pairs(report->tally->model, &pairs) > 0
-                           ? "inferred: stacks, and with them callers of callers and the flame "
-                             "graph; known: calls and times of each function, and so much of them "
-                             "as each of its callers made"
-                           : "inferred: stacks, and with them totals, callers of callers and the "
-                             "flame graph; known: each function's own time, and its direct callers",
-                       nothing);
+        put_guest_line(page, told_by_pairs(report->tally->model), nothing);
     if (facts->timeless)
         put_guest_line(page, "times: n/a, the file does not say when; its stacks lie in a row",
                        nothing);

@@ -397,8 +397,8 @@ def test_what_is_no_profile_is_said(cairn, folder):
     assert "gone.prof" in cairn("gprof2dot", "-f", "pstats", "gone.prof").expect(127).talk
 
 
-def test_calls_that_a_file_does_not_count_have_no_number(cairn, folder):
+def test_calls_are_those_that_a_file_counts(cairn, folder):
     """Stacks of callgrind's and gprof's files are inferred: how many there are says nothing of calls."""
     (folder / "c.out").write_text("events: Ir\nfn=main\n1 5\ncfn=work\ncalls=1234 1\n2 95\nfn=work\n1 95\n")
     dot = cairn("gprof2dot", "-f", "callgrind", "c.out").expect().text
-    assert "work\\n95.00%\\n(95.00%)" in dot and "×" not in dot
+    assert "work\\n95.00%\\n(95.00%)\\n1234×" in dot and 'label="95.00%\\n1234×"' in dot

@@ -199,6 +199,28 @@ def test_callgrind_as_valgrind_wrote_it(cairn, folder):
     total = int(re.search(r"([\d,]+) \(100.0%\)  PROGRAM", told)[1].replace(",", ""))
     assert round(report["total_s"] * 1e9) == total
     assert report["quality"]["stacks"] == "inferred"
+    check_calls(report, execute(["callgrind_annotate", "--threshold=100", "--inclusive=yes", "--tree=caller",
+                                 "out"], cwd=folder).expect().text)
+
+
+def check_calls(report, told):
+    """Calls, and those of each caller, are what callgrind_annotate has of the functions of t.c."""
+    wanted, callers = {}, {}
+    for line in told.splitlines():
+        found = re.search(r"\d \([ \d.]+%\)  ([<*])  ?\S*?:(.+?)(?: \((\d+)x\))?(?: \[.*\])?$", line)
+        if found and found[1] == "<":
+            callers[found[2]] = callers.get(found[2], 0) + int(found[3])
+        elif found and found[1] == "*":
+            if " t.c:" in line or "/t.c:" in line:
+                wanted[found[2]] = callers
+            callers = {}
+    rows = {row["qualname"]: row for row in report["rows"] if row["file"].endswith("/t.c")}
+    assert {"leaf", "mid", "fib"} <= set(wanted)
+    for name in ("leaf", "mid", "fib"):
+        assert rows[name]["calls"] == sum(wanted[name].values())
+        assert {each["qualname"]: each["calls"] for each in rows[name]["callers"]} == wanted[name]
+        outside = sum(calls for caller, calls in wanted[name].items() if caller != name)
+        assert rows[name]["primitive_calls"] == outside
 
 
 @pytest.mark.skipif(not shutil.which("node"), reason="node is not installed")

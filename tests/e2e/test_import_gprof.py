@@ -10,12 +10,15 @@ static int __attribute__((noinline)) leaf(int n)
 { volatile int s = 0; for (int i = 0; i < n; i++) s += i; return s; }
 static int __attribute__((noinline)) near(int n) { return leaf(n) + 1; }
 static int __attribute__((noinline)) far(int n) { return leaf(3 * n) + near(n); }
+static int __attribute__((noinline)) again(int n) { leaf(100); return n ? again(n - 1) + 1 : 0; }
 static int odd(int n);
 static int __attribute__((noinline)) even(int n) { leaf(2000); return n ? odd(n - 1) : 1; }
 static int __attribute__((noinline)) odd(int n) { leaf(1000); return n ? even(n - 1) : 0; }
-int main(void) { int s = 0; for (int i = 0; i < 300; i++) s += near(700000) + far(700000) + odd(1); return s & 1; }
+int main(void) { int s = 0; for (int i = 0; i < 300; i++) s += near(700000) + far(700000) + odd(2) + again(4); return s & 1; }
 """
-OWN = {"leaf", "near", "far", "odd", "even", "main"}
+OWN = {"leaf", "near", "far", "again", "odd", "even", "main"}
+CALLS = {"leaf": 3300, "near": 600, "far": 300, "again": 1500, "odd": 600, "even": 300}
+PRIMITIVE = {**CALLS, "again": 300, "odd": None, "even": None}  # of a cycle gprof does not tell
 
 
 @pytest.fixture(scope="module")
@@ -62,6 +65,26 @@ def test_who_called_whom_is_that_of_the_graph(cairn, profiled):
     assert {"near", "far"} <= wanted.keys() <= got.keys()
     for name in ("near", "far"):
         assert got[name] == pytest.approx(wanted[name], abs=0.011)
+
+
+def test_calls_are_those_of_the_graph(cairn, profiled):
+    report = cairn.report(profiled("graph", "-b", "-q"), "--idle")
+    rows = {row["name"]: row for row in report["rows"]}
+    assert {name: rows[name]["calls"] for name in CALLS} == CALLS
+    assert {name: rows[name]["primitive_calls"] for name in CALLS} == PRIMITIVE
+    assert rows["main"]["calls"] is None  # whoever starts a program is not among its functions
+    callers = {each["name"]: each["calls"] for each in rows["leaf"]["callers"]}
+    assert callers == {"near": 600, "far": 300, "again": 1500, "odd": 600, "even": 300}
+    assert all(each["self_s"] is None for each in rows["leaf"]["callers"])
+    assert {each["name"]: (each["calls"], each["primitive_calls"]) for each in rows["again"]["callers"]} == {
+        "main": (300, 300), "again": (1200, None)}
+    text = cairn("report", "--limit", 20, profiled("graph", "-b", "-q")).expect().text
+    assert re.search(r" 1500/300 .* again\n", text) and re.search(r" 600/\? .* odd\n", text)
+
+
+def test_the_flat_profile_alone_tells_no_recursion(cairn, profiled):
+    rows = {row["name"]: row for row in cairn.report(profiled("flat", "-b", "-p"), "--idle")["rows"]}
+    assert rows["leaf"]["calls"] == CALLS["leaf"] and rows["leaf"]["primitive_calls"] is None
 
 
 def test_what_is_no_gprof_any_more_is_refused_with_its_line(cairn, profiled, folder):

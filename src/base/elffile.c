@@ -12,6 +12,7 @@
 #define SYMBOLS_MAX (1u << 20)
 #define NAME_MAX_BYTES 64
 #define SYMBOLS_AT_ONCE 256
+#define TEXT_AT_ONCE 64
 
 static int read_section(struct cairn_elffile *file, uint32_t index, Elf64_Shdr *ret_section)
 {
@@ -149,6 +150,99 @@ int cairn_elffile_symbols(struct cairn_elffile *file, struct cairn_elfsymbol *sy
     return 0;
 }
 
+/* Who is seen from outside is called by that name; of marks in code, a function's name goes first.
+ */
+static uint8_t rank_of(const Elf64_Sym *symbol)
+{
+    unsigned bind = ELF64_ST_BIND(symbol->st_info);
+    uint8_t rank = bind == STB_GLOBAL ? 0 : bind == STB_WEAK ? 1 : 2;
+
+    return ELF64_ST_TYPE(symbol->st_info) == STT_NOTYPE ? rank + 3 : rank;
+}
+
+static bool is_function(const Elf64_Sym *symbol, uint64_t names_bytes)
+{
+    unsigned type = ELF64_ST_TYPE(symbol->st_info);
+
+    return (type == STT_FUNC || type == STT_GNU_IFUNC || type == STT_NOTYPE) &&
+           symbol->st_shndx != SHN_UNDEF && symbol->st_shndx < SHN_LORESERVE &&
+           symbol->st_name != 0 && symbol->st_name < names_bytes;
+}
+
+static int take_functions(struct cairn_elffile *file, const Elf64_Shdr *table,
+                          int (*take)(void *ctx, const struct cairn_elffunction *function),
+                          void *ctx)
+{
+    Elf64_Sym symbols[SYMBOLS_AT_ONCE];
+    uint64_t left = table->sh_size / sizeof(symbols[0]);
+    uint64_t offset = table->sh_offset;
+    Elf64_Shdr names;
+
+    CAIRN_TRY(read_section(file, table->sh_link, &names));
+    if (left > SYMBOLS_MAX)
+        left = SYMBOLS_MAX;
+    while (left) {
+        size_t some = left < SYMBOLS_AT_ONCE ? (size_t)left : SYMBOLS_AT_ONCE;
+
+        CAIRN_TRY(file->read(file->ctx, offset, symbols, some * sizeof(symbols[0])));
+        for (size_t i = 0; i < some; i++) {
+            const struct cairn_elffunction function = {
+                .address = symbols[i].st_value,
+                .size_bytes = symbols[i].st_size,
+                .name_offset = names.sh_offset + symbols[i].st_name,
+                .section = symbols[i].st_shndx,
+                .rank = rank_of(&symbols[i]),
+            };
+
+            if (is_function(&symbols[i], names.sh_size))
+                CAIRN_TRY(take(ctx, &function));
+        }
+        offset += some * sizeof(symbols[0]);
+        left -= some;
+    }
+    return 0;
+}
+
+int cairn_elffile_functions(struct cairn_elffile *file,
+                            int (*take)(void *ctx, const struct cairn_elffunction *function),
+                            void *ctx)
+{
+    static const uint32_t kinds[] = {SHT_SYMTAB, SHT_DYNSYM};
+
+    for (size_t kind = 0; kind < 2; kind++) {
+        for (uint32_t i = 0; i < file->section_count; i++) {
+            Elf64_Shdr section;
+
+            CAIRN_TRY(read_section(file, i, &section));
+            if (section.sh_type == kinds[kind])
+                return take_functions(file, &section, take, ctx);
+        }
+    }
+    return 0;
+}
+
+int cairn_elffile_text(struct cairn_elffile *file, uint64_t offset, char *buf, size_t size_bytes)
+{
+    size_t at = 0;
+
+    /* A byte at a time only where the file may end behind the text. */
+    for (size_t step = TEXT_AT_ONCE; at + 1 < size_bytes;) {
+        size_t some = size_bytes - 1 - at < step ? size_bytes - 1 - at : step;
+        int code = file->read(file->ctx, offset + at, buf + at, some);
+
+        if (code == -CAIRN_ESHORT && step > 1) {
+            step = 1;
+            continue;
+        }
+        CAIRN_TRY(code);
+        if (memchr(buf + at, 0, some))
+            return 0;
+        at += some;
+    }
+    buf[at] = 0;
+    return 0;
+}
+
 static int read_segment(struct cairn_elffile *file, uint32_t index, Elf64_Phdr *ret_segment)
 {
     return file->read(file->ctx, file->segment_offset + index * sizeof(*ret_segment), ret_segment,
@@ -181,6 +275,21 @@ int cairn_elffile_offset_of(struct cairn_elffile *file, uint64_t address, uint64
         if (segment.p_type == PT_LOAD && address >= segment.p_vaddr &&
             address - segment.p_vaddr < segment.p_filesz) {
             *ret_offset = segment.p_offset + (address - segment.p_vaddr);
+            return 0;
+        }
+    }
+    return -CAIRN_ENOTFOUND;
+}
+
+int cairn_elffile_address_of(struct cairn_elffile *file, uint64_t offset, uint64_t *ret_address)
+{
+    for (uint32_t i = 0; i < file->segment_count; i++) {
+        Elf64_Phdr segment;
+
+        CAIRN_TRY(read_segment(file, i, &segment));
+        if (segment.p_type == PT_LOAD && offset >= segment.p_offset &&
+            offset - segment.p_offset < segment.p_filesz && segment.p_flags & PF_X) {
+            *ret_address = segment.p_vaddr + (offset - segment.p_offset);
             return 0;
         }
     }
