@@ -172,7 +172,7 @@ static __attribute__((noinline)) struct cairn_exact_node *child_of(
         if (node != NULL)
             return node;
     }
-    if (!know(exact, thread, key, callee))
+    if (!know(exact, thread, cairn_exact_plain(key), callee))
         return NULL;
     /* A quarter of the memory is left for folds and keys. */
     if (!cairn_exact_is_fold(parent) &&
@@ -450,6 +450,32 @@ void cairn_exact_enter(struct cairn_exact *exact, const void *key, uintptr_t fra
     if (thread == NULL)
         return;
     (void)push(exact, thread, parent, key, frame, callee);
+    thread->busy = false;
+}
+
+void cairn_exact_count(struct cairn_exact *exact, const void *key, uintptr_t caller, void *callee)
+{
+    const void *apart = (const void *)((uintptr_t)key | CAIRN_EXACT_COUNTED);
+    struct cairn_exact_node *parent, *node;
+    struct cairn_exact_thread *thread = begin_call(exact, caller, &parent);
+
+    if (thread == NULL)
+        return;
+    node = parent->recent;
+    if (node == NULL || node->key != apart)
+        node = child_of(exact, thread, parent, apart, callee);
+    if (node != NULL) {
+        parent->recent = node;
+        node->calls++;
+        if (__builtin_expect(cairn_exact_is_fold(node), 0)) {
+            ((struct cairn_exact_fold *)node)->outer_calls++;
+            ((struct cairn_exact_fold *)node)->edge_calls++;
+        }
+    } else {
+        thread->tally.lost++;
+    }
+    if (exact->meter.on)
+        cairn_meter_count(exact, thread, key);
     thread->busy = false;
 }
 

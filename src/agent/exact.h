@@ -113,6 +113,9 @@ void cairn_exact_leave(struct cairn_exact *exact, uintptr_t frame);
 /* The same of what may never have been seen entering. */
 void cairn_exact_leave_top(struct cairn_exact *exact, uintptr_t frame);
 
+/* A call that is not timed, whose end nobody tells: that it began, and below whom. */
+void cairn_exact_count(struct cairn_exact *exact, const void *key, uintptr_t caller, void *callee);
+
 /* A generator goes on, which is no call; it yields. */
 void cairn_exact_resume(struct cairn_exact *exact, const void *key, uintptr_t frame,
                         uintptr_t caller, void *callee);

@@ -24,7 +24,7 @@ static int add(struct cairn_loader *loader, uint32_t writer, const struct column
                 .total_ns = columns->total[row],
                 .resumes = columns->resumes != NULL ? columns->resumes[row] : 0,
                 .suspended_ns = columns->suspended != NULL ? columns->suspended[row] : 0,
-                .let_go = columns->let_go != NULL ? (uint8_t)(columns->let_go[row] & 3) : 0,
+                .let_go = columns->let_go != NULL ? (uint8_t)(columns->let_go[row] & 15) : 0,
             },
     };
     return 0;

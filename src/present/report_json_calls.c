@@ -121,11 +121,16 @@ static void put_line(struct cairn_json *json, const struct cairn_model *model,
     cairn_json_put_u64(json, "total_samples", sampled[line->function].total);
     cairn_json_put_number(json, "bound", self < 0.999 ? 1 / (1 - self) : 1000);
     cairn_json_put_u64(json, "calls", line->calls);
-    cairn_json_put_u64(json, "primitive_calls", line->primitive_calls);
+    if (cairn_exact_is_untimed(line))
+        cairn_json_put_null(json, "primitive_calls"); /* nobody saw what recursed */
+    else
+        cairn_json_put_u64(json, "primitive_calls", line->primitive_calls);
     cairn_json_put_u64(json, "resumes", line->resumes);
     cairn_json_put_seconds(json, "suspended_s", line->suspended_ns);
     put_corrected(json, table, line);
     cairn_json_put_bool(json, "exact", cairn_exact_is_whole(table, line));
+    cairn_json_put_bool(json, "calls_exact", cairn_exact_counts_all(table, line));
+    cairn_json_put_u64(json, "timed_calls", line->calls - line->untimed_calls);
     cairn_json_put_bool(json, "self_exact",
                         cairn_exact_is_whole(table, line) && !cairn_exact_misses(table));
     cairn_json_put_seconds(json, "sampled_self_s", sampled[line->function].self_ns);

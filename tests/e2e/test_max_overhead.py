@@ -120,6 +120,46 @@ def test_with_room_enough_nothing_is_let_go(counted):
     assert {row["self_exact"] for row in rows.values()} == {True}
 
 
+STEPS = """
+import sys
+def make(size):
+    exec(f"def work_{size}(n):\\n for _ in range({size}): n += 1\\n return n", globals())
+    return globals()[f"work_{size}"]
+def drive(function, count):
+    for i in range(count):
+        function(i)
+def main(count):
+    for size in map(int, sys.argv[2:]):
+        drive(make(size), count)
+main(int(sys.argv[1]))
+print("done")
+"""
+SIZES = (4, 8, 12, 18, 27, 40, 60, 90, 135)
+
+
+def test_what_is_cheap_enough_to_be_counted_is_counted_to_the_end(cairn, interpreter, counts_place, counted, program):
+    """From small to large: the smallest are let go, larger ones are counted, the largest are timed. Which are
+    which depends on the processor; that something is counted alone, and then to the last call, does not."""
+    program.write_text(STEPS)
+    quality, rows = counted("--exact", f"--max-overhead={LIMIT * 100}%", args=(60_000, *SIZES))
+    works = [rows[f"work_{size}"] for size in SIZES if f"work_{size}" in rows]
+    alone = [row for row in works if row["calls_exact"] and not row["exact"]]
+    assert all(row["calls"] == 60_000 for row in works if row["calls_exact"])
+    assert all(row["primitive_calls"] is None and 0 < row["timed_calls"] < 60_000 for row in alone)
+    assert all(row["timed_calls"] == row["calls"] for row in works if row["exact"])
+    assert not any(row["self_exact"] for row in rows.values())
+    assert quality["counted_only"] == len(alone) + sum(
+        row["calls_exact"] and not row["exact"] for row in rows.values() if not row["name"].startswith("work_"))
+    if interpreter.version >= (3, 12):
+        assert alone and quality["counting_ended"] == 0
+        text = " ".join(cairn("report", cairn.folder / "x.cairn").expect().text.split())
+        assert "counted without times" in text and "n/a: counted without its time" in text
+        [line] = {line for line in text.split("\n") if "timed only until it cost too much" in line}
+        cairn("export", "-f", "pstats", "-o", "x.prof", cairn.folder / "x.cairn").expect()
+        names = {name for _, _, name in pstats.Stats(str(cairn.folder / "x.prof")).stats}
+        assert {f"{row['name']} [partly timed]" for row in alone} <= names
+
+
 def test_a_forked_child_lets_go_as_well(counted):
     quality, rows = counted("--exact", f"--max-overhead={LIMIT * 100}%", args=(COUNT, "fork"))
     assert quality["events_lost"] == 0 and quality["let_go"] >= 1

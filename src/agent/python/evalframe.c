@@ -44,13 +44,19 @@ static PyObject *around(PyThreadState *thread, CAIRN_FRAME *frame, int throws)
 {
     struct cairn_profiler *profiler = active;
     PyObject *callee[] = {(PyObject *)frame->f_code, NULL}, *result;
+    enum cairn_gate gate;
 
     /* What a trace function runs, and the timer, is not the program's. */
     if (!evaluates || thread->tracing || cairn_exact_is_busy(&profiler->exact) ||
-        cairn_eval_only_makes(frame) ||
-        cairn_gate_of(profiler, frame->f_code, frame->f_globals) == CAIRN_GATE_NOTHING ||
-        is_too_deep())
+        cairn_eval_only_makes(frame))
         return cairn_eval_pass(&slot, thread, frame, throws);
+    gate = cairn_gate_of(profiler, frame->f_code, frame->f_globals);
+    if (gate == CAIRN_GATE_NOTHING || is_too_deep())
+        return cairn_eval_pass(&slot, thread, frame, throws);
+    if (gate == CAIRN_GATE_COUNT) {
+        cairn_exact_count(&profiler->exact, frame->f_code, CALLER(thread, frame), callee);
+        return cairn_eval_pass(&slot, thread, frame, throws);
+    }
     cairn_exact_enter(&profiler->exact, frame->f_code, (uintptr_t)frame, CALLER(thread, frame),
                       callee);
     nested++;
