@@ -142,6 +142,14 @@ static int put_string(struct tree *tree, const char **text, size_t size_bytes, u
     return cairn_writer_string(tree->writer, span, ret_id);
 }
 
+/* What is not has "~" for a file. */
+static bool is_python(const struct tree *tree, const struct cairn_exact_key *key)
+{
+    const struct cairn_exact_name *name = at(tree, key->name, sizeof(*name));
+
+    return name == NULL || name->file_bytes != 1;
+}
+
 static int put_location(struct tree *tree, const struct cairn_exact_key *key)
 {
     const struct cairn_exact_name *name = at(tree, key->name, sizeof(*name));
@@ -153,6 +161,8 @@ static int put_location(struct tree *tree, const struct cairn_exact_key *key)
 
     uint64_t let_go = (uint64_t)(key->let_go & LET_GO) << LET_GO_SHIFT;
 
+    if (tree->file->head->meter.plain == 1 && is_python(tree, key))
+        let_go |= (uint64_t)CAIRN_LET_GO_TIMES << LET_GO_SHIFT;
     /* Threads that came later do not know what was let go. */
     if (cairn_map_get(&tree->locations, (uint64_t)(uintptr_t)key->key, 0, &had))
         return let_go == 0 ? 0

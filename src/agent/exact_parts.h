@@ -85,7 +85,7 @@ struct cairn_exact_thread {
     struct cairn_pairs children, folds, keys, extras;
     struct cairn_pairs parked; /* by frame, odd ones too */
     uint64_t turns;            /* how often entries ended without being left */
-    struct cairn_exact_fold *first_fold;
+    struct cairn_exact_fold *first_fold, *recent_pair;
     struct cairn_exact_key *first_key;
     struct cairn_exact_extra *first_extra;
     uint64_t tid, start_ns;                /* with a spool, as the kernel tells them */

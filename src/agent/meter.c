@@ -53,7 +53,7 @@ static void begin_period(struct cairn_meter *meter, uint64_t cpu)
     }
     meter->touched = NULL;
     meter->samples = 0;
-    meter->period_passed = meter->passed + meter->counted;
+    meter->period_events = meter->events;
     meter->period_cpu_ns = cpu;
     meter->period_cost_ns = cairn_meter_cost_ns(meter);
 }
@@ -76,7 +76,8 @@ static void write_books(struct cairn_exact *exact, uint64_t cpu)
     head->meter.share = exact->meter.host.share;
     head->meter.cpu_ns = (double)cpu;
     head->meter.cost_ns = cairn_meter_cost_ns(&exact->meter);
-    head->meter.slack_ns = slack_ns(&exact->meter.host);
+    head->meter.slack_ns = exact->meter.slack_ns;
+    head->meter.plain = exact->meter.plain;
     head->meter.let_go = exact->meter.let_go;
     head->meter.untimed = exact->meter.untimed;
 }
@@ -89,7 +90,8 @@ void cairn_meter_write(struct cairn_exact *exact)
 
 void cairn_meter_begin(struct cairn_exact *exact, const struct cairn_meter_host *host)
 {
-    exact->meter = (struct cairn_meter){.host = *host, .on = true, .draw = 1};
+    exact->meter =
+        (struct cairn_meter){.host = *host, .on = true, .draw = 1, .slack_ns = slack_ns(host)};
     draw(&exact->meter);
     begin_period(&exact->meter, cpu_ns(exact));
     cairn_meter_write(exact);
@@ -98,12 +100,13 @@ void cairn_meter_begin(struct cairn_exact *exact, const struct cairn_meter_host 
 void cairn_meter_again(struct cairn_exact *exact)
 {
     const struct cairn_meter_host host = exact->meter.host;
-    bool on = exact->meter.on;
+    bool on = exact->meter.on, plain = exact->meter.plain;
 
     if (host.share <= 0)
         return;
     cairn_meter_begin(exact, &host); /* what was looked at lies in the parent's file */
     exact->meter.on = on;
+    exact->meter.plain = plain;
 }
 
 /* --- what is left out --- */
@@ -136,21 +139,31 @@ static double rate_of(const struct cairn_meter *meter, const struct cairn_exact_
         return 0;
     if (key->let_go & CAIRN_LET_GO_TIMES)
         return counted_cost_of(meter, key);
-    return cost_of(meter, key, CALLS) +
+    return cost_of(meter, key, CALLS) + cost_of(meter, key, COUNTED) +
            (key->let_go & CAIRN_LET_GO_NATIVES ? 0 : cost_of(meter, key, NATIVES));
 }
 
+/* Whether an event that is passed over costs so much less than one that is counted that counting
+ * is worth giving up for it. */
+static bool passing_saves(const struct cairn_meter_host *host)
+{
+    return !host->passes_stay || 2 * host->passed < host->counted;
+}
+
 /* What may be left out of a callee next, CAIRN_LET_GO_*: its times, where what is left then is
- * within `limit`, ns; else its calls. 0: nothing. */
+ * within `limit`, ns, or no less would be left without its calls; else those. 0: nothing. */
 static unsigned step_of(const struct cairn_meter *meter, const struct cairn_exact_key *key,
                         double limit)
 {
+    const struct cairn_meter_host *host = &meter->host;
+    bool timed =
+        (key->let_go & CAIRN_LET_GO_TIMES) == 0 && host->counted > 0 && host->counted < host->call;
+
     if (key->let_go & CAIRN_LET_GO_SELF || key->looks[CALLS] + key->looks[COUNTED] == 0)
         return 0;
-    return (key->let_go & CAIRN_LET_GO_TIMES) == 0 && meter->host.counted > 0 &&
-                   meter->host.counted < meter->host.call && counted_cost_of(meter, key) <= limit
-               ? CAIRN_LET_GO_TIMES
-               : CAIRN_LET_GO_SELF;
+    if (timed && (counted_cost_of(meter, key) <= limit || !passing_saves(host)))
+        return CAIRN_LET_GO_TIMES;
+    return passing_saves(host) || host->counted <= 0 ? CAIRN_LET_GO_SELF : 0;
 }
 
 static bool may_leave_natives(const struct cairn_exact_key *key)
@@ -221,13 +234,32 @@ static void let_go(struct cairn_exact *exact, const struct cairn_exact_key *what
     exact->meter.host.let_go(exact->host.context, what->learnt, step);
 }
 
-static void stop(struct cairn_exact *exact)
+void cairn_meter_end(struct cairn_exact *exact)
 {
     exact->meter.on = false;
     if (exact->spool != NULL && exact->spool->head != NULL && exact->forks == cairn_exact_forks)
         exact->spool->head->meter.stopped = 1;
     exact->meter.host.stop(exact->host.context);
     cairn_exact_stop(exact);
+}
+
+/* What was counted so far ends here, and was paid for; from now on there is but one kind of event.
+ */
+static void turn_plain(struct cairn_exact *exact)
+{
+    struct cairn_meter *meter = &exact->meter;
+    struct cairn_meter_host *host = &meter->host;
+    double paid_ns = cairn_meter_cost_ns(meter);
+
+    meter->on = false; /* what ends here has no events */
+    cairn_exact_stop(exact);
+    host->plain(exact->host.context);
+    host->call = host->counted = host->plain_counted;
+    host->passed = host->plain_passed;
+    meter->events = meter->natives = meter->resumes = meter->passed = meter->counted = 0;
+    meter->looking_ns = paid_ns;
+    draw(meter);
+    meter->on = meter->plain = true;
 }
 
 /* More was spent than may be: until what is left is little enough. */
@@ -237,12 +269,18 @@ static void reduce(struct cairn_exact *exact, uint64_t cpu)
     const struct cairn_meter_host *host = &meter->host;
     double own = own_ns((double)(cpu - meter->period_cpu_ns),
                         cairn_meter_cost_ns(meter) - meter->period_cost_ns);
-    double passing = (double)(meter->passed + meter->counted - meter->period_passed) * host->passed;
+    /* Whatever is left out, that stays. */
+    double passing = (double)(meter->events - meter->period_events) * host->passed;
     double limit = AIM * host->share * own, rate;
     unsigned step = 0;
 
     if (host->passes_stay && passing > host->share * own) {
-        stop(exact);
+        if (meter->plain || host->plain == NULL) {
+            cairn_meter_end(exact);
+            return;
+        }
+        turn_plain(exact);
+        begin_period(meter, cpu);
         return;
     }
     for (;;) {

@@ -7,8 +7,9 @@
  * needed, what saves most beyond a share of its own time is done: a callee's calls are counted
  * without their times, or, where that would be too dear by itself, let go; or what a callee calls
  * of C is. The host is told, and sees to it that no more events come than are needed; where they
- * come all the same and cost too much by themselves, all counting ends.
- * Threads: under the engine's lock. Owner: part of a profile (exact.h), which has the memory.
+ * come all the same and cost too much by themselves, all calls are counted in a cheaper way, if
+ * there is one, or none any more. Threads: under the engine's lock. Owner: part of a profile
+ * (exact.h), which has the memory.
  */
 #ifndef CAIRN_METER_H
 #define CAIRN_METER_H
@@ -34,24 +35,27 @@ struct cairn_meter_host {
     /* From now on no events of it, of what it calls of C alone, or of its ends are to come: one of
      * CAIRN_LET_GO_*. */
     void (*let_go)(void *context, void *learnt, unsigned what);
-    void (*stop)(void *context);         /* no events at all */
+    void (*stop)(void *context);  /* no events at all */
+    void (*plain)(void *context); /* calls are to be counted alone, by less; NULL: no such way */
     uint64_t (*cpu_ns)(void *context);   /* NULL: CPU time of this process */
     double tick_ns;                      /* of the engine's clock */
     double share;                        /* of what the program itself needs, 0.05 */
     double call, native, resume, passed; /* ns; passed: an event of what was let go */
     double counted;                      /* a call that is counted alone; 0: cannot be */
+    double plain_counted, plain_passed;  /* of events that come that way */
     bool passes_stay; /* what was let go has events all the same, each of which is passed over */
 };
 
 struct cairn_meter {
     struct cairn_meter_host host;
-    bool on;
-    uint32_t left, stride, draw;                        /* events until the next look, of so many */
+    bool on, plain;
+    double slack_ns;             /* what is spent until it is known what is too dear */
+    uint32_t left, stride, draw; /* events until the next look, of so many */
     uint64_t events, natives, resumes, passed, counted; /* of all events, so many are of C, … */
     double looking_ns;
-    struct cairn_exact_key *touched;       /* that were looked at in this period */
-    uint32_t samples;                      /* of this period */
-    uint64_t period_passed, period_cpu_ns; /* passed: or counted */
+    struct cairn_exact_key *touched; /* that were looked at in this period */
+    uint32_t samples;                /* of this period */
+    uint64_t period_events, period_cpu_ns;
     double period_cost_ns;
     uint64_t let_go, untimed; /* functions, or what they call of C; that are counted alone */
 };
@@ -61,6 +65,9 @@ void cairn_meter_begin(struct cairn_exact *exact, const struct cairn_meter_host 
 
 /* In a child made by fork: its books begin. */
 void cairn_meter_again(struct cairn_exact *exact);
+
+/* All counting ends here. */
+void cairn_meter_end(struct cairn_exact *exact);
 
 /* Writes the books into the spool. */
 void cairn_meter_write(struct cairn_exact *exact);

@@ -39,6 +39,8 @@ struct cairn_spool_meter { /* the books of counting (meter.h): ns */
     double cpu_ns, cost_ns, setup_ns;
     double slack_ns; /* so much more is spent until it is known what to let go */
     uint64_t let_go, untimed;
+    uint64_t
+        plain; /* 1: calls of Python have been counted without their times since, all of them */
     uint64_t stopped; /* 1: all counting ended */
 };
 

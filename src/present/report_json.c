@@ -113,9 +113,9 @@ static void put_timeline(struct cairn_json *json, const struct cairn_model *mode
 /* Null where nobody said what counting may cost. */
 static void put_overhead(struct cairn_json *json, const struct cairn_model *model)
 {
-    static const char *const names[] = {"max_overhead",     "overhead", "overhead_kept",
-                                        "overhead_setup_s", "let_go",   "counting_ended",
-                                        "counted_only"};
+    static const char *const names[] = {"max_overhead",     "overhead",       "overhead_kept",
+                                        "overhead_setup_s", "let_go",         "counting_ended",
+                                        "counted_only",     "counted_plainly"};
     struct cairn_overhead overhead = cairn_overhead_of(model);
 
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && !overhead.asked; i++)
@@ -129,6 +129,7 @@ static void put_overhead(struct cairn_json *json, const struct cairn_model *mode
     cairn_json_put_u64(json, names[4], overhead.let_go);
     cairn_json_put_u64(json, names[5], overhead.ended);
     cairn_json_put_u64(json, names[6], overhead.untimed);
+    cairn_json_put_u64(json, names[7], overhead.plain);
 }
 
 static void put_text(struct cairn_json *json, const char *key, const char *text)

@@ -168,6 +168,31 @@ static void test_calls_that_are_counted_alone(void **state)
     count_alone(0); /* all of them folded */
 }
 
+static void test_pairs_that_are_counted_alone(void **state)
+{
+    struct book book = {0};
+    struct cairn_exact exact;
+    struct cairn_exact_sums sums;
+
+    (void)state;
+    begin(&exact, &book, MOST, NODES);
+    for (int i = 0; i < 6; i++)
+        cairn_exact_count_pair(&exact, &keys[1], &keys[i % 3 == 0 ? 0 : 2], NULL, NULL);
+    cairn_exact_count_pair(&exact, &keys[0], NULL, NULL, NULL);
+    cairn_exact_enter(&exact, &keys[1], 200, 0, NULL);
+    book.now += 5;
+    cairn_exact_leave(&exact, 200);
+    assert_int_equal(cairn_exact_sums_make(&exact, &sums), 0);
+    expect(sum_of(&sums, 0), 1, 1, 0, 0);
+    expect(sum_of(&sums, 1), 7, 7, 5, 5);
+    expect(sum_of(&sums, 2), 0, 0, 0, 0);
+    expect(pair_of(&sums, 0, 1), 2, 2, 0, 0);
+    expect(pair_of(&sums, 2, 1), 4, 4, 0, 0);
+    cairn_exact_sums_release(&sums);
+    cairn_exact_release(&exact);
+    assert_int_equal(book.learnt, 3);
+}
+
 static void test_callers_are_not_told_apart_where_nobody_asks(void **state)
 {
     struct book book = {0};
@@ -719,6 +744,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_recursion_counts_its_time_once),
         cmocka_unit_test(test_calls_that_are_counted_alone),
+        cmocka_unit_test(test_pairs_that_are_counted_alone),
         cmocka_unit_test(test_callers_are_not_told_apart_where_nobody_asks),
         cmocka_unit_test(test_who_was_never_seen_leaves_nothing),
         cmocka_unit_test(test_a_stack_heals_by_who_leaves_and_by_who_calls),

@@ -16,6 +16,7 @@
 #define KEYS 8
 #define CALL_NS 50
 #define COUNTED_NS 10 /* of a call whose time is not taken */
+#define PLAIN_NS 5    /* of one where no other is timed */
 #define NATIVE_NS 70
 #define SHARE 0.05
 
@@ -25,7 +26,7 @@ struct world {
     double spent;        /* what events cost in truth */
     double factor;       /* so many times what the books say */
     unsigned gone[KEYS]; /* CAIRN_LET_GO_* */
-    int stops;
+    int stops, plain;    /* plain: calls are counted and nothing else */
 };
 
 static char keys[KEYS];
@@ -63,6 +64,11 @@ static void stop(void *context)
     ((struct world *)context)->stops++;
 }
 
+static void turn_plain(void *context)
+{
+    ((struct world *)context)->plain++;
+}
+
 static void begin(struct world *world, double passed, bool passes_stay)
 {
     const struct cairn_exact_host host = {
@@ -89,7 +95,21 @@ static void call(struct world *world, int key, uintptr_t frame, uintptr_t caller
 {
     bool counted = (world->gone[key] & (CAIRN_LET_GO_SELF | CAIRN_LET_GO_TIMES)) == 0;
 
-    if (world->gone[key] == CAIRN_LET_GO_TIMES && world->stops == 0) {
+    if (world->stops > 0) {
+        world->now += own;
+        return;
+    }
+    if (world->plain > 0) {
+        counted = (world->gone[key] & CAIRN_LET_GO_SELF) == 0;
+        if (counted)
+            cairn_exact_count_pair(&world->exact, &keys[key], NULL, NULL, NULL);
+        else
+            cairn_meter_pass(&world->exact);
+        world->now += own;
+        world->spent += counted ? PLAIN_NS : 1;
+        return;
+    }
+    if (world->gone[key] == CAIRN_LET_GO_TIMES) {
         cairn_exact_count(&world->exact, &keys[key], caller, NULL);
         world->spent += COUNTED_NS;
     } else if (counted)
@@ -289,6 +309,41 @@ static void test_where_passing_over_costs_too_much_all_ends(void **state)
     cairn_exact_release(&world.exact);
 }
 
+/* Unless there is a cheaper way to count alone: then each call is told to the end. */
+static void test_where_passing_over_costs_too_much_all_may_be_counted(void **state)
+{
+    struct world world;
+    int calls = 0;
+
+    (void)state;
+    begin(&world, 40, true);
+    world.exact.meter.host.plain = turn_plain;
+    world.exact.meter.host.plain_counted = PLAIN_NS;
+    world.exact.meter.host.plain_passed = 1;
+    cairn_exact_enter(&world.exact, &keys[0], 100, 0, NULL);
+    for (; calls < 1000000; calls++)
+        call(&world, 1, 200, 100, 200);
+    assert_int_equal(world.plain, 1);
+    assert_int_equal(world.stops, 0);
+    assert_true(world.exact.meter.plain);
+    assert_int_equal(world.gone[1] & CAIRN_LET_GO_SELF, 0);
+    assert_int_equal(sum_of(&world, 1).calls, calls);
+    assert_int_equal(sum_of(&world, 0).calls, 1);
+    assert_in_range(sum_of(&world, 1).total, 1, calls / 10 * 200);
+    expect_within(&world);
+    for (int i = 0; i < 20000000 && world.gone[2] == 0; i++) /* of one even that is too dear */
+        call(&world, 2, 200, 100, 50);
+    assert_int_equal(world.gone[2], CAIRN_LET_GO_SELF);
+    assert_int_equal(world.gone[1] & CAIRN_LET_GO_SELF, 0);
+    assert_int_equal(world.stops, 0);
+    for (int i = 0; i < 20000000 && world.stops == 0; i++) /* and at last to pass it over */
+        call(&world, 2, 200, 100, 5);
+    assert_int_equal(world.stops, 1);
+    assert_int_equal(world.plain, 1);
+    expect_within(&world);
+    cairn_exact_release(&world.exact);
+}
+
 /* What was let go while it ran, deep on the stack, ends when its caller goes on. */
 static void test_what_is_let_go_on_the_stack_is_healed(void **state)
 {
@@ -325,6 +380,7 @@ int main(void)
         cmocka_unit_test(test_what_is_called_of_c_goes_by_its_caller),
         cmocka_unit_test(test_another_phase_is_judged_by_itself),
         cmocka_unit_test(test_where_passing_over_costs_too_much_all_ends),
+        cmocka_unit_test(test_where_passing_over_costs_too_much_all_may_be_counted),
         cmocka_unit_test(test_what_is_let_go_on_the_stack_is_healed),
     };
 

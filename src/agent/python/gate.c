@@ -128,6 +128,10 @@ PyObject *cairn_profiler_count(PyObject *self, PyObject *code)
 {
     struct cairn_profiler *profiler = (struct cairn_profiler *)self;
 
+    if (code == Py_None && !CAIRN_MONITORS) {
+        profiler->plain = profiler->exact.partial = true;
+        Py_RETURN_NONE;
+    }
     if (!PyCode_Check(code)) {
         PyErr_SetString(PyExc_TypeError, "code objects are counted");
         return NULL;
@@ -137,6 +141,22 @@ PyObject *cairn_profiler_count(PyObject *self, PyObject *code)
     leave_out(profiler, code, &counted);
     profiler->exact.partial = true;
     Py_RETURN_NONE;
+}
+
+/* From within an event, as the end of all. */
+static void turn_plain(void *context)
+{
+    struct cairn_profiler *profiler = context;
+    struct cairn_spool_head *head = profiler->spool.head;
+    PyObject *type, *value, *trace;
+
+    PyErr_Fetch(&type, &value, &trace);
+    profiler->plain = true;
+    if (cairn_events_end(profiler) < 0 || cairn_events_begin(profiler) < 0)
+        PyErr_Clear(); /* as below */
+    PyErr_Restore(type, value, trace);
+    if (head != NULL)
+        head->costs.counted = profiler->exact.meter.host.plain_counted;
 }
 
 static void stop(void *context)
@@ -150,8 +170,8 @@ static void stop(void *context)
     PyErr_Restore(type, value, trace);
 }
 
-int cairn_gate_limit(struct cairn_profiler *profiler, double share, double passed,
-                     double counted_ns)
+int cairn_gate_limit(struct cairn_profiler *profiler, double share,
+                     const struct cairn_gate_costs *known)
 {
     struct cairn_spool_costs *costs = &profiler->spool.head->costs;
     struct cairn_meter_host host = {.let_go = let_go,
@@ -161,8 +181,11 @@ int cairn_gate_limit(struct cairn_profiler *profiler, double share, double passe
                                     .call = costs->call + costs->event,
                                     .native = costs->native + costs->event,
                                     .resume = costs->resume + costs->event,
-                                    .passed = passed,
-                                    .counted = counted_ns,
+                                    .passed = known->passed,
+                                    .counted = known->counted,
+                                    .plain = known->plain_counted > 0 ? turn_plain : NULL,
+                                    .plain_passed = known->plain_passed,
+                                    .plain_counted = known->plain_counted,
                                     .passes_stay = !CAIRN_MONITORS};
 
     if (costs->call <= 0) {
@@ -171,7 +194,7 @@ int cairn_gate_limit(struct cairn_profiler *profiler, double share, double passe
     }
     if (find_place(profiler) < 0)
         return -1;
-    costs->counted = counted_ns;
+    costs->counted = known->counted;
     cairn_meter_begin(&profiler->exact, &host);
     profiler->spool.head->meter.setup_ns = cairn_gate_setup_ns();
     return 0;

@@ -255,6 +255,11 @@ int cairn_profile_begin(struct cairn_profiler *profiler)
 
 int cairn_events_begin(struct cairn_profiler *profiler)
 {
+    if (profiler->plain) {
+        cairn_eval_begin(profiler);
+        profiler->evaluates = true;
+        return 0;
+    }
     /* Enabled once more, with other flags: frames have other addresses then, so all ends here. */
     if (profiler->evaluates == (bool)profiler->builtins) {
         (void)cairn_events_end(profiler);
