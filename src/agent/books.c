@@ -25,6 +25,8 @@ void cairn_books_add(struct cairn_books *books, const struct cairn_spool_meter *
     books->sums.cost_ns += said->cost_ns;
     books->sums.setup_ns += said->setup_ns;
     books->sums.let_go += said->let_go & UINT32_MAX;
+    books->sums.untimed += said->untimed & UINT32_MAX;
+    books->plain += said->plain == 1;
     books->sums.stopped += said->stopped == 1;
     books->over += said->cost_ns > said->share * (own > 0 ? own : 0) + slack;
 }
@@ -47,6 +49,8 @@ int cairn_books_put(struct cairn_writer *writer, const struct cairn_books *calls
         cairn_writer_counter(writer, "overhead_cost_ns", (uint64_t)(a->cost_ns + b->cost_ns)));
     CAIRN_TRY(cairn_writer_counter(writer, "overhead_setup_ns", (uint64_t)setup_ns));
     CAIRN_TRY(cairn_writer_counter(writer, "overhead_let_go", a->let_go + b->let_go));
+    CAIRN_TRY(cairn_writer_counter(writer, "overhead_untimed", a->untimed));
+    CAIRN_TRY(cairn_writer_counter(writer, "overhead_plain", calls->plain));
     CAIRN_TRY(cairn_writer_counter(writer, "overhead_stopped", a->stopped));
     return cairn_writer_counter(writer, "overhead_over", calls->over + lines->over);
 }

@@ -9,7 +9,8 @@
 
 struct cairn_books {
     struct cairn_spool_meter sums; /* but of the share */
-    uint64_t over;                 /* so many processes spent more */
+    uint64_t plain; /* in so many all calls of Python were counted without their times in the end */
+    uint64_t over;  /* so many processes spent more */
 };
 
 /* One process more. What a file says may be anything: what cannot be is left out. */

@@ -18,10 +18,10 @@
 #define MOST_COUNT ((uint64_t)INT64_MAX)
 #define DEEPEST ((size_t)1 << 24)
 #define LEAST_PIECE_BYTES 32
-#define COSTS 7 /* numbers in struct cairn_spool_costs */
+#define COSTS 8 /* numbers in struct cairn_spool_costs */
 #define MOST_COST_NS 1e6
 #define LET_GO_SHIFT 32
-#define LET_GO (CAIRN_LET_GO_SELF | CAIRN_LET_GO_NATIVES)
+#define LET_GO (CAIRN_LET_GO_SELF | CAIRN_LET_GO_NATIVES | CAIRN_LET_GO_TIMES)
 
 enum column {
     COL_TRACK,
@@ -49,7 +49,7 @@ static const struct cairn_column_def columns[COLS] = {
 /* Times in ticks. They wrap, for what a file says may be anything; above MOST_COUNT: below 0. */
 struct sums {
     uint64_t calls, resumes, total, self, suspended;
-    uint64_t let_go; /* CAIRN_LET_GO_* */
+    uint64_t let_go; /* CAIRN_LET_GO_*, CAIRN_UNTIMED */
 };
 
 _Static_assert(sizeof(struct cairn_exact_key) >= LEAST_PIECE_BYTES, "it is the least");
@@ -142,6 +142,14 @@ static int put_string(struct tree *tree, const char **text, size_t size_bytes, u
     return cairn_writer_string(tree->writer, span, ret_id);
 }
 
+/* What is not has "~" for a file. */
+static bool is_python(const struct tree *tree, const struct cairn_exact_key *key)
+{
+    const struct cairn_exact_name *name = at(tree, key->name, sizeof(*name));
+
+    return name == NULL || name->file_bytes != 1;
+}
+
 static int put_location(struct tree *tree, const struct cairn_exact_key *key)
 {
     const struct cairn_exact_name *name = at(tree, key->name, sizeof(*name));
@@ -153,6 +161,8 @@ static int put_location(struct tree *tree, const struct cairn_exact_key *key)
 
     uint64_t let_go = (uint64_t)(key->let_go & LET_GO) << LET_GO_SHIFT;
 
+    if (tree->file->head->meter.plain == 1 && is_python(tree, key))
+        let_go |= (uint64_t)CAIRN_LET_GO_TIMES << LET_GO_SHIFT;
     /* Threads that came later do not know what was let go. */
     if (cairn_map_get(&tree->locations, (uint64_t)(uintptr_t)key->key, 0, &had))
         return let_go == 0 ? 0
@@ -193,6 +203,16 @@ static int stack_of(struct tree *tree, uint32_t parent, const void *key, uint32_
     if (!*ret_known)
         return 0;
     return cairn_writer_stack(tree->writer, parent, (uint32_t)location, ret_stack);
+}
+
+/* Flags of a row: what was left out of the callee, and whether these calls are among it. */
+static uint64_t flags_of(const struct tree *tree, const void *key)
+{
+    const void *plain = cairn_exact_plain(key);
+    uint64_t location = 0;
+
+    (void)cairn_map_get(&tree->locations, (uint64_t)(uintptr_t)plain, 0, &location);
+    return location >> LET_GO_SHIFT | (plain != key ? CAIRN_UNTIMED : 0);
 }
 
 /* --- what is not in the nodes: generators, and calls that are not over --- */
@@ -285,7 +305,6 @@ static int visit(struct tree *tree, struct step step)
     const void *address = (const void *)(uintptr_t)step.node;
     const struct cairn_exact_node *node = at(tree, address, sizeof(*node));
     struct sums sums;
-    uint64_t location = 0;
     uint32_t stack;
     bool known;
 
@@ -293,14 +312,13 @@ static int visit(struct tree *tree, struct step step)
         return 0;
     CAIRN_TRY(push(tree, node->next, step.stack));
     sums = sums_of(tree, address, node);
-    CAIRN_TRY(stack_of(tree, step.stack, node->key, &stack, &known));
+    CAIRN_TRY(stack_of(tree, step.stack, cairn_exact_plain(node->key), &stack, &known));
     if (!known) {
         /* Of one that lives on it came after the copy began, as all that it will count yet. */
         tree->lost += tree->file->grew ? 0 : to_count(sums.calls);
         return 0;
     }
-    (void)cairn_map_get(&tree->locations, (uint64_t)(uintptr_t)node->key, 0, &location);
-    sums.let_go = location >> LET_GO_SHIFT;
+    sums.let_go = flags_of(tree, node->key);
     CAIRN_TRY(put_row(tree, stack, &sums));
     CAIRN_TRY(cairn_timelinespool_learn(&tree->times, step.node, stack));
     return push(tree, node->first, stack);
@@ -321,7 +339,8 @@ static int put_tree(struct tree *tree, const struct cairn_exact_node *root)
 static int put_pair(struct tree *tree, const void *address, const struct cairn_exact_fold *fold,
                     unsigned repeated, const struct sums *sums)
 {
-    const void *path[] = {fold->caller, fold->node.key, fold->caller, fold->node.key};
+    const void *callee = cairn_exact_plain(fold->node.key);
+    const void *path[] = {fold->caller, callee, fold->caller, callee};
     size_t from = repeated == 2 ? 0 : repeated == 1 ? 1 : 2;
     uint32_t stack;
     bool known = true;
@@ -341,15 +360,12 @@ static int put_fold(struct tree *tree, const void *address, const struct cairn_e
 {
     struct sums all = sums_of(tree, address, &fold->node), outer, pair, rest;
 
-    uint64_t location = 0;
-
-    (void)cairn_map_get(&tree->locations, (uint64_t)(uintptr_t)fold->node.key, 0, &location);
     outer = (struct sums){.calls = (uint64_t)fold->outer_calls,
                           .resumes = all.resumes,
                           .total = (uint64_t)fold->outer_total,
                           .self = all.self,
                           .suspended = all.suspended,
-                          .let_go = location >> LET_GO_SHIFT};
+                          .let_go = flags_of(tree, fold->node.key)};
     pair = (struct sums){.calls = (uint64_t)fold->edge_calls - (uint64_t)fold->outer_calls,
                          .total = (uint64_t)fold->edge_total - (uint64_t)fold->outer_total};
     rest = (struct sums){.calls = all.calls - (uint64_t)fold->edge_calls,

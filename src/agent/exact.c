@@ -172,7 +172,7 @@ static __attribute__((noinline)) struct cairn_exact_node *child_of(
         if (node != NULL)
             return node;
     }
-    if (!know(exact, thread, key, callee))
+    if (!know(exact, thread, cairn_exact_plain(key), callee))
         return NULL;
     /* A quarter of the memory is left for folds and keys. */
     if (!cairn_exact_is_fold(parent) &&
@@ -418,6 +418,13 @@ static __attribute__((noinline)) struct cairn_exact_node *caller_node(
     return top_of(exact, thread);
 }
 
+static void lose(struct cairn_exact *exact)
+{
+    exact->tally.lost++;
+    if (exact->spool != NULL && exact->spool->head != NULL && exact->forks == cairn_exact_forks)
+        exact->spool->head->lost++;
+}
+
 /* The record of this thread, and the caller's node; NULL: the call is lost. */
 static inline struct cairn_exact_thread *begin_call(struct cairn_exact *exact, uintptr_t caller,
                                                     struct cairn_exact_node **ret_parent)
@@ -425,9 +432,7 @@ static inline struct cairn_exact_thread *begin_call(struct cairn_exact *exact, u
     struct cairn_exact_thread *thread = thread_of(exact);
 
     if (thread == NULL) {
-        exact->tally.lost++;
-        if (exact->spool != NULL && exact->spool->head != NULL && exact->forks == cairn_exact_forks)
-            exact->spool->head->lost++;
+        lose(exact);
         return NULL;
     }
     thread->busy = true;
@@ -451,6 +456,75 @@ void cairn_exact_enter(struct cairn_exact *exact, const void *key, uintptr_t fra
         return;
     (void)push(exact, thread, parent, key, frame, callee);
     thread->busy = false;
+}
+
+void cairn_exact_count(struct cairn_exact *exact, const void *key, uintptr_t caller, void *callee)
+{
+    const void *apart = (const void *)((uintptr_t)key | CAIRN_EXACT_COUNTED);
+    struct cairn_exact_node *parent, *node;
+    struct cairn_exact_thread *thread = begin_call(exact, caller, &parent);
+
+    if (thread == NULL)
+        return;
+    node = parent->recent;
+    if (node == NULL || node->key != apart)
+        node = child_of(exact, thread, parent, apart, callee);
+    if (node != NULL) {
+        parent->recent = node;
+        node->calls++;
+        if (__builtin_expect(cairn_exact_is_fold(node), 0)) {
+            ((struct cairn_exact_fold *)node)->outer_calls++;
+            ((struct cairn_exact_fold *)node)->edge_calls++;
+        }
+    } else {
+        thread->tally.lost++;
+    }
+    if (exact->meter.on)
+        cairn_meter_count(exact, thread, key);
+    thread->busy = false;
+}
+
+static __attribute__((noinline)) struct cairn_exact_node *pair_of(struct cairn_exact *exact,
+                                                                  struct cairn_exact_thread *thread,
+                                                                  const void *apart,
+                                                                  const void *caller, void *callee,
+                                                                  void *calling)
+{
+    struct cairn_exact_fold *fold =
+        cairn_pairs_get(&thread->folds, (uintptr_t)caller, (uintptr_t)apart);
+
+    if (fold != NULL)
+        return &fold->node;
+    if (!know(exact, thread, cairn_exact_plain(apart), callee) ||
+        (caller != NULL && !know(exact, thread, caller, calling)))
+        return NULL;
+    return fold_of(exact, thread, caller, apart);
+}
+
+void cairn_exact_count_pair(struct cairn_exact *exact, const void *key, const void *caller,
+                            void *callee, void *calling)
+{
+    const void *apart = (const void *)((uintptr_t)key | CAIRN_EXACT_COUNTED);
+    struct cairn_exact_thread *thread = thread_of(exact);
+    struct cairn_exact_fold *fold;
+
+    if (thread == NULL) {
+        lose(exact);
+        return;
+    }
+    fold = thread->recent_pair;
+    if (fold == NULL || fold->node.key != apart || fold->caller != caller)
+        fold = (struct cairn_exact_fold *)pair_of(exact, thread, apart, caller, callee, calling);
+    if (fold != NULL) {
+        thread->recent_pair = fold;
+        fold->node.calls++;
+        fold->outer_calls++;
+        fold->edge_calls++;
+    } else {
+        thread->tally.lost++;
+    }
+    if (exact->meter.on)
+        cairn_meter_count(exact, thread, key);
 }
 
 /* The depth above the entry of a frame that ends and is not the innermost; 0: it has none. */

@@ -113,6 +113,14 @@ void cairn_exact_leave(struct cairn_exact *exact, uintptr_t frame);
 /* The same of what may never have been seen entering. */
 void cairn_exact_leave_top(struct cairn_exact *exact, uintptr_t frame);
 
+/* A call that is not timed, whose end nobody tells: that it began, and below whom. */
+void cairn_exact_count(struct cairn_exact *exact, const void *key, uintptr_t caller, void *callee);
+
+/* The same where no stack is kept: `caller`, a key, is what called, NULL: nothing did. `calling` is
+ * to `learn` for it what `callee` is for the key. */
+void cairn_exact_count_pair(struct cairn_exact *exact, const void *key, const void *caller,
+                            void *callee, void *calling);
+
 /* A generator goes on, which is no call; it yields. */
 void cairn_exact_resume(struct cairn_exact *exact, const void *key, uintptr_t frame,
                         uintptr_t caller, void *callee);

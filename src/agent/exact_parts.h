@@ -6,8 +6,17 @@
 #include "exact.h"
 #include "timeline.h"
 
-struct cairn_exact_node { /* one cache line */
-    const void *key;
+/* Calls that are counted alone have a node of their own beside that of those that are timed. No
+ * address of a program's has this bit. */
+#define CAIRN_EXACT_COUNTED ((uintptr_t)1 << 63)
+
+static inline const void *cairn_exact_plain(const void *key)
+{
+    return (const void *)((uintptr_t)key & ~CAIRN_EXACT_COUNTED);
+}
+
+struct cairn_exact_node {                  /* one cache line */
+    const void *key;                       /* with CAIRN_EXACT_COUNTED: of calls without times */
     struct cairn_exact_node *parent;       /* NULL: a root; itself: a fold */
     struct cairn_exact_node *recent;       /* the child that was entered last */
     struct cairn_exact_node *first, *next; /* children; the next child of the parent */
@@ -50,9 +59,9 @@ struct cairn_exact_key {
     void *learnt;
     const struct cairn_exact_name *name; /* NULL without a spool */
     struct cairn_exact_key *next;
-    /* Of the meter: of its own calls, and of what it calls of C. */
+    /* Of the meter: of its own calls, of what it calls of C, of calls that are counted alone. */
     struct cairn_exact_key *touched; /* the next that was looked at */
-    uint32_t looks[2], let_go;       /* let_go: CAIRN_LET_GO_* */
+    uint32_t looks[3], let_go;       /* let_go: CAIRN_LET_GO_* */
     int64_t spent[2];
 };
 
@@ -76,7 +85,7 @@ struct cairn_exact_thread {
     struct cairn_pairs children, folds, keys, extras;
     struct cairn_pairs parked; /* by frame, odd ones too */
     uint64_t turns;            /* how often entries ended without being left */
-    struct cairn_exact_fold *first_fold;
+    struct cairn_exact_fold *first_fold, *recent_pair;
     struct cairn_exact_key *first_key;
     struct cairn_exact_extra *first_extra;
     uint64_t tid, start_ns;                /* with a spool, as the kernel tells them */
@@ -135,6 +144,10 @@ static inline bool cairn_exact_is_fold(const struct cairn_exact_node *node)
 /* A call is over that was `spent` long without what it called, and is the one to be looked at. */
 void cairn_meter_sample(struct cairn_exact *exact, struct cairn_exact_thread *thread,
                         const struct cairn_exact_node *node, bool native, int64_t spent);
+
+/* A call was counted alone. */
+void cairn_meter_count(struct cairn_exact *exact, struct cairn_exact_thread *thread,
+                       const void *key);
 
 /* Whether a record was made in this process, not in one that it was forked from. */
 bool cairn_exact_is_own(const struct cairn_exact_thread *thread);

@@ -69,7 +69,7 @@ static int visit(struct cairn_exact_sums *sums, const struct cairn_exact_thread 
     const struct cairn_exact_node *parent = node->parent;
     size_t row, caller, callee;
 
-    CAIRN_TRY(row_of(sums, thread, node->key, &row));
+    CAIRN_TRY(row_of(sums, thread, cairn_exact_plain(node->key), &row));
     if (step > 0)
         add(&sums->rows.items[row].sum, node, sums->rows.items[row].level == 0);
     sums->rows.items[row].level += (size_t)step;
@@ -115,7 +115,7 @@ static int add_folds(struct cairn_exact_sums *sums, const struct cairn_exact_thr
         size_t row, caller, callee;
         struct cairn_exact_sum *into;
 
-        CAIRN_TRY(row_of(sums, thread, fold->node.key, &row));
+        CAIRN_TRY(row_of(sums, thread, cairn_exact_plain(fold->node.key), &row));
         into = &sums->rows.items[row].sum;
         into->calls += sum.calls;
         into->primitive_calls += sum.primitive_calls;

@@ -14,11 +14,12 @@ double cairn_meter_cost_ns(const struct cairn_meter *meter)
 {
     const struct cairn_meter_host *host = &meter->host;
     uint64_t events = meter->events + (meter->stride - meter->left);
-    uint64_t others = meter->natives + meter->resumes + meter->passed;
+    uint64_t others = meter->natives + meter->resumes + meter->passed + meter->counted;
 
     return (double)(events > others ? events - others : 0) * host->call +
            (double)meter->natives * host->native + (double)meter->resumes * host->resume +
-           (double)meter->passed * host->passed + meter->looking_ns;
+           (double)meter->passed * host->passed + (double)meter->counted * host->counted +
+           meter->looking_ns;
 }
 
 static uint64_t cpu_ns(const struct cairn_exact *exact)
@@ -47,12 +48,12 @@ static void begin_period(struct cairn_meter *meter, uint64_t cpu)
     for (struct cairn_exact_key *key = meter->touched; key != NULL; key = next) {
         next = key->touched;
         key->touched = NULL;
-        key->looks[0] = key->looks[1] = 0;
+        key->looks[0] = key->looks[1] = key->looks[2] = 0;
         key->spent[0] = key->spent[1] = 0;
     }
     meter->touched = NULL;
     meter->samples = 0;
-    meter->period_passed = meter->passed;
+    meter->period_events = meter->events;
     meter->period_cpu_ns = cpu;
     meter->period_cost_ns = cairn_meter_cost_ns(meter);
 }
@@ -75,8 +76,10 @@ static void write_books(struct cairn_exact *exact, uint64_t cpu)
     head->meter.share = exact->meter.host.share;
     head->meter.cpu_ns = (double)cpu;
     head->meter.cost_ns = cairn_meter_cost_ns(&exact->meter);
-    head->meter.slack_ns = slack_ns(&exact->meter.host);
+    head->meter.slack_ns = exact->meter.slack_ns;
+    head->meter.plain = exact->meter.plain;
     head->meter.let_go = exact->meter.let_go;
+    head->meter.untimed = exact->meter.untimed;
 }
 
 void cairn_meter_write(struct cairn_exact *exact)
@@ -87,7 +90,8 @@ void cairn_meter_write(struct cairn_exact *exact)
 
 void cairn_meter_begin(struct cairn_exact *exact, const struct cairn_meter_host *host)
 {
-    exact->meter = (struct cairn_meter){.host = *host, .on = true, .draw = 1};
+    exact->meter =
+        (struct cairn_meter){.host = *host, .on = true, .draw = 1, .slack_ns = slack_ns(host)};
     draw(&exact->meter);
     begin_period(&exact->meter, cpu_ns(exact));
     cairn_meter_write(exact);
@@ -96,61 +100,123 @@ void cairn_meter_begin(struct cairn_exact *exact, const struct cairn_meter_host 
 void cairn_meter_again(struct cairn_exact *exact)
 {
     const struct cairn_meter_host host = exact->meter.host;
-    bool on = exact->meter.on;
+    bool on = exact->meter.on, plain = exact->meter.plain;
 
     if (host.share <= 0)
         return;
     cairn_meter_begin(exact, &host); /* what was looked at lies in the parent's file */
     exact->meter.on = on;
+    exact->meter.plain = plain;
 }
 
-/* --- what is let go --- */
+/* --- what is left out --- */
 
-static double cost_of(const struct cairn_meter *meter, const struct cairn_exact_key *key, int kind)
+enum kind { /* of what was looked at */
+            CALLS,
+            NATIVES,
+            COUNTED /* calls that are counted alone */
+};
+
+static double cost_of(const struct cairn_meter *meter, const struct cairn_exact_key *key,
+                      enum kind kind)
 {
-    return (double)key->looks[kind] * STRIDE * (kind == 0 ? meter->host.call : meter->host.native);
+    const struct cairn_meter_host *host = &meter->host;
+    double each = kind == CALLS ? host->call : kind == NATIVES ? host->native : host->counted;
+
+    return (double)key->looks[kind] * STRIDE * each;
 }
 
-/* So much more than a share of its own time, ns; `natives`: of what it calls of C alone. */
-static double excess_of(const struct cairn_meter *meter, const struct cairn_exact_key *key,
-                        bool natives)
+/* Were it counted alone. */
+static double counted_cost_of(const struct cairn_meter *meter, const struct cairn_exact_key *key)
 {
-    double spent = (double)key->spent[1] + (natives ? 0 : (double)key->spent[0]);
-    double cost = cost_of(meter, key, 1) + (natives ? 0 : cost_of(meter, key, 0));
-
-    return cost - meter->host.share * spent * STRIDE * meter->host.tick_ns;
+    return ((double)key->looks[CALLS] + key->looks[COUNTED]) * STRIDE * meter->host.counted;
 }
 
-static bool may_go(const struct cairn_exact_key *key, bool natives)
+/* What it costs from now on, if this goes on. */
+static double rate_of(const struct cairn_meter *meter, const struct cairn_exact_key *key)
 {
-    unsigned gone = natives ? CAIRN_LET_GO_SELF | CAIRN_LET_GO_NATIVES : CAIRN_LET_GO_SELF;
-
-    return (key->let_go & gone) == 0 && key->looks[natives] > 0;
+    if (key->let_go & CAIRN_LET_GO_SELF)
+        return 0;
+    if (key->let_go & CAIRN_LET_GO_TIMES)
+        return counted_cost_of(meter, key);
+    return cost_of(meter, key, CALLS) + cost_of(meter, key, COUNTED) +
+           (key->let_go & CAIRN_LET_GO_NATIVES ? 0 : cost_of(meter, key, NATIVES));
 }
 
-/* What costs most beyond its share; NULL: nothing is left. */
-static struct cairn_exact_key *worst_of(const struct cairn_meter *meter, bool *ret_natives)
+/* Whether an event that is passed over costs so much less than one that is counted that counting
+ * is worth giving up for it. */
+static bool passing_saves(const struct cairn_meter_host *host)
+{
+    return !host->passes_stay || 2 * host->passed < host->counted;
+}
+
+/* What may be left out of a callee next, CAIRN_LET_GO_*: its times, where what is left then is
+ * within `limit`, ns, or no less would be left without its calls; else those. 0: nothing. */
+static unsigned step_of(const struct cairn_meter *meter, const struct cairn_exact_key *key,
+                        double limit)
+{
+    const struct cairn_meter_host *host = &meter->host;
+    bool timed =
+        (key->let_go & CAIRN_LET_GO_TIMES) == 0 && host->counted > 0 && host->counted < host->call;
+
+    if (key->let_go & CAIRN_LET_GO_SELF || key->looks[CALLS] + key->looks[COUNTED] == 0)
+        return 0;
+    if (timed && (counted_cost_of(meter, key) <= limit || !passing_saves(host)))
+        return CAIRN_LET_GO_TIMES;
+    return passing_saves(host) || host->counted <= 0 ? CAIRN_LET_GO_SELF : 0;
+}
+
+static bool may_leave_natives(const struct cairn_exact_key *key)
+{
+    return (key->let_go & ~CAIRN_LET_GO_NATIVES) == 0 &&
+           (key->let_go & CAIRN_LET_GO_NATIVES) == 0 && key->looks[NATIVES] > 0;
+}
+
+/* What a step saves, beyond a share of the time that is not told any more, ns. */
+static double saving_of(const struct cairn_meter *meter, const struct cairn_exact_key *key,
+                        unsigned step)
+{
+    double spent =
+        (double)key->spent[1] + (step == CAIRN_LET_GO_NATIVES ? 0 : (double)key->spent[0]);
+    double saved =
+        step == CAIRN_LET_GO_NATIVES ? cost_of(meter, key, NATIVES) : rate_of(meter, key);
+
+    if (step == CAIRN_LET_GO_TIMES)
+        saved -= counted_cost_of(meter, key);
+    if (key->let_go & CAIRN_LET_GO_TIMES)
+        spent = 0; /* that is gone already */
+    return saved - meter->host.share * spent * STRIDE * meter->host.tick_ns;
+}
+
+/* The step that saves most; NULL: none is left. */
+static struct cairn_exact_key *worst_of(const struct cairn_meter *meter, double limit,
+                                        unsigned *ret_step)
 {
     struct cairn_exact_key *worst = NULL;
     double most = 0;
 
     for (struct cairn_exact_key *key = meter->touched; key != NULL; key = key->touched) {
-        for (int natives = 0; natives < 2; natives++) {
-            double excess = excess_of(meter, key, natives);
+        const unsigned steps[] = {step_of(meter, key, limit),
+                                  may_leave_natives(key) ? CAIRN_LET_GO_NATIVES : 0};
 
-            if (!may_go(key, natives) || (worst != NULL && excess <= most))
+        for (int i = 0; i < 2; i++) {
+            double saving = steps[i] == 0 ? 0 : saving_of(meter, key, steps[i]);
+
+            if (steps[i] == 0 || (worst != NULL && saving <= most))
                 continue;
             worst = key;
-            most = excess;
-            *ret_natives = natives;
+            most = saving;
+            *ret_step = steps[i];
         }
     }
     return worst;
 }
 
 /* All threads have records of their own of it, and stacks on which it may stand. */
-static void let_go(struct cairn_exact *exact, const struct cairn_exact_key *what, bool natives)
+static void let_go(struct cairn_exact *exact, const struct cairn_exact_key *what, unsigned step)
 {
+    bool was_untimed = what->let_go & CAIRN_LET_GO_TIMES;
+
     for (struct cairn_exact_thread *thread = exact->threads; thread; thread = thread->next) {
         struct cairn_exact_key *key;
 
@@ -158,21 +224,42 @@ static void let_go(struct cairn_exact *exact, const struct cairn_exact_key *what
             continue;
         key = cairn_pairs_get(&thread->keys, (uintptr_t)what->key, 0);
         if (key != NULL)
-            key->let_go |= natives ? CAIRN_LET_GO_NATIVES : CAIRN_LET_GO_SELF;
+            key->let_go |= step;
         thread->stale = thread->depth;
     }
     exact->partial = true;
-    exact->meter.let_go++;
-    exact->meter.host.let_go(exact->host.context, what->learnt, natives);
+    exact->meter.let_go += step != CAIRN_LET_GO_TIMES;
+    exact->meter.untimed += step == CAIRN_LET_GO_TIMES;
+    exact->meter.untimed -= step == CAIRN_LET_GO_SELF && was_untimed;
+    exact->meter.host.let_go(exact->host.context, what->learnt, step);
 }
 
-static void stop(struct cairn_exact *exact)
+void cairn_meter_end(struct cairn_exact *exact)
 {
     exact->meter.on = false;
     if (exact->spool != NULL && exact->spool->head != NULL && exact->forks == cairn_exact_forks)
         exact->spool->head->meter.stopped = 1;
     exact->meter.host.stop(exact->host.context);
     cairn_exact_stop(exact);
+}
+
+/* What was counted so far ends here, and was paid for; from now on there is but one kind of event.
+ */
+static void turn_plain(struct cairn_exact *exact)
+{
+    struct cairn_meter *meter = &exact->meter;
+    struct cairn_meter_host *host = &meter->host;
+    double paid_ns = cairn_meter_cost_ns(meter);
+
+    meter->on = false; /* what ends here has no events */
+    cairn_exact_stop(exact);
+    host->plain(exact->host.context);
+    host->call = host->counted = host->plain_counted;
+    host->passed = host->plain_passed;
+    meter->events = meter->natives = meter->resumes = meter->passed = meter->counted = 0;
+    meter->looking_ns = paid_ns;
+    draw(meter);
+    meter->on = meter->plain = true;
 }
 
 /* More was spent than may be: until what is left is little enough. */
@@ -182,24 +269,29 @@ static void reduce(struct cairn_exact *exact, uint64_t cpu)
     const struct cairn_meter_host *host = &meter->host;
     double own = own_ns((double)(cpu - meter->period_cpu_ns),
                         cairn_meter_cost_ns(meter) - meter->period_cost_ns);
-    double passing = (double)(meter->passed - meter->period_passed) * host->passed, rate = 0;
-    bool natives = false;
+    /* Whatever is left out, that stays. */
+    double passing = (double)(meter->events - meter->period_events) * host->passed;
+    double limit = AIM * host->share * own, rate;
+    unsigned step = 0;
 
     if (host->passes_stay && passing > host->share * own) {
-        stop(exact);
+        if (meter->plain || host->plain == NULL) {
+            cairn_meter_end(exact);
+            return;
+        }
+        turn_plain(exact);
+        begin_period(meter, cpu);
         return;
     }
-    for (struct cairn_exact_key *key = meter->touched; key != NULL; key = key->touched)
-        rate += (may_go(key, false) ? cost_of(meter, key, 0) : 0) +
-                (may_go(key, true) ? cost_of(meter, key, 1) : 0);
-    while (rate > AIM * host->share * own) {
-        struct cairn_exact_key *key = worst_of(meter, &natives);
+    for (;;) {
+        struct cairn_exact_key *worst = worst_of(meter, limit, &step);
 
-        if (key == NULL)
+        rate = 0;
+        for (struct cairn_exact_key *key = meter->touched; key != NULL; key = key->touched)
+            rate += rate_of(meter, key);
+        if (worst == NULL || rate <= limit)
             break;
-        rate -= may_go(key, true) ? cost_of(meter, key, 1) : 0;
-        rate -= natives ? 0 : cost_of(meter, key, 0);
-        let_go(exact, key, natives);
+        let_go(exact, worst, step);
     }
     begin_period(meter, cpu);
 }
@@ -241,6 +333,29 @@ void cairn_meter_pass(struct cairn_exact *exact)
         turn(exact);
 }
 
+static void note(struct cairn_meter *meter, struct cairn_exact_key *key, enum kind kind)
+{
+    if (key->looks[CALLS] + key->looks[NATIVES] + key->looks[COUNTED] == 0) {
+        key->touched = meter->touched;
+        meter->touched = key;
+    }
+    key->looks[kind]++;
+}
+
+void cairn_meter_count(struct cairn_exact *exact, struct cairn_exact_thread *thread,
+                       const void *key)
+{
+    struct cairn_exact_key *known;
+
+    exact->meter.counted++;
+    if (--exact->meter.left > 0)
+        return;
+    known = cairn_pairs_get(&thread->keys, (uintptr_t)key, 0);
+    if (known != NULL)
+        note(&exact->meter, known, COUNTED);
+    turn(exact);
+}
+
 void cairn_meter_sample(struct cairn_exact *exact, struct cairn_exact_thread *thread,
                         const struct cairn_exact_node *node, bool native, int64_t spent)
 {
@@ -254,11 +369,7 @@ void cairn_meter_sample(struct cairn_exact *exact, struct cairn_exact_thread *th
     if (key != NULL)
         known = cairn_pairs_get(&thread->keys, (uintptr_t)key, 0);
     if (known != NULL) {
-        if (known->looks[0] + known->looks[1] == 0) {
-            known->touched = exact->meter.touched;
-            exact->meter.touched = known;
-        }
-        known->looks[native]++;
+        note(&exact->meter, known, native ? NATIVES : CALLS);
         known->spent[native] += spent;
     }
     turn(exact);

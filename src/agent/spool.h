@@ -31,13 +31,16 @@ struct cairn_spool_costs {        /* of counting, ns: all of it, and so much wit
     double native, native_inside; /* of a call of C */
     double resume, resume_inside; /* of a generator's resume and yield */
     double event;                 /* of each of them, where a timeline is kept; within */
+    double counted;               /* of a call whose time is not taken */
 };
 
 struct cairn_spool_meter { /* the books of counting (meter.h): ns */
     double share;          /* of what the program itself needs; 0: nobody keeps books */
     double cpu_ns, cost_ns, setup_ns;
     double slack_ns; /* so much more is spent until it is known what to let go */
-    uint64_t let_go;
+    uint64_t let_go, untimed;
+    uint64_t
+        plain; /* 1: calls of Python have been counted without their times since, all of them */
     uint64_t stopped; /* 1: all counting ended */
 };
 

@@ -15,6 +15,7 @@ struct event { /* ns */
 struct costs {
     struct event call, native, resume;
     double timeline; /* within each of them */
+    double counted;  /* a call whose time is not taken */
 };
 
 /* What a recording says may be anything. */
@@ -32,12 +33,14 @@ static bool read_costs(const struct cairn_model *model, struct costs *ret_costs)
     if (said.size_bytes == 0 || said.size_bytes >= sizeof(text))
         return false;
     (void)snprintf(text, sizeof(text), "%.*s", (int)said.size_bytes, (const char *)said.data);
-    if (sscanf(text, "%lf %lf %lf %lf %lf %lf %lf", &to->call.whole, &to->call.inside,
+    to->counted = 0; /* older recordings have no such calls */
+    if (sscanf(text, "%lf %lf %lf %lf %lf %lf %lf %lf", &to->call.whole, &to->call.inside,
                &to->native.whole, &to->native.inside, &to->resume.whole, &to->resume.inside,
-               &to->timeline) != 7)
+               &to->timeline, &to->counted) < 7)
         return false;
     if (!is_possible(to->call) || !is_possible(to->native) || !is_possible(to->resume) ||
-        !is_possible((struct event){to->timeline, 0}))
+        !is_possible((struct event){to->timeline, 0}) ||
+        !is_possible((struct event){to->counted, 0}))
         return false;
     to->call.whole += to->timeline;
     to->native.whole += to->timeline;
@@ -51,6 +54,9 @@ static struct event cost_of(const struct costs *costs, const struct cairn_functi
     bool native = function->file.size_bytes == 1 && function->file.data[0] == '~';
     struct event call = native ? costs->native : costs->call;
     double calls = (double)sum->calls, resumes = (double)sum->resumes;
+
+    if (sum->let_go & CAIRN_CALLS_UNTIMED)
+        return (struct event){costs->counted * calls, 0};
 
     return (struct event){
         call.whole * calls + costs->resume.whole * resumes,
@@ -99,7 +105,8 @@ static int make(const struct cairn_tally *tally, const struct costs *costs,
         own[node].whole += event.whole;
         own[node].inside += event.inside;
         cost->all_ns += event.whole;
-        cost->tracing_ns += costs->timeline * (double)(sums[i].calls + sums[i].resumes);
+        if ((sums[i].let_go & CAIRN_CALLS_UNTIMED) == 0)
+            cost->tracing_ns += costs->timeline * (double)(sums[i].calls + sums[i].resumes);
     }
     if (own && below && cost->self_ns && cost->total_ns)
         add_up(cost, nodes, count, own, below);

@@ -126,6 +126,7 @@ static int add(struct make *make, const struct cairn_call_sum *sum)
     look_below(make, sum->node, &repeated, &pair_repeated);
     CAIRN_TRY(line_of(make, function, &line));
     line->calls += sum->calls;
+    line->untimed_calls += sum->let_go & CAIRN_CALLS_UNTIMED ? sum->calls : 0;
     line->resumes += sum->resumes;
     line->self_ns += sum->self_ns;
     line->suspended_ns += sum->suspended_ns;
@@ -283,8 +284,13 @@ static int tell_what_was_let_go(struct make *make, const struct cairn_call_sum *
         table->natives_let_go |= sums[i].let_go != 0;
     }
     for (size_t i = 0; i < table->lines.count; i++) {
-        table->lines.items[i].let_go = let_go[table->lines.items[i].function];
-        table->let_go += table->lines.items[i].let_go & CAIRN_CALLS_LET_GO;
+        struct cairn_exact_line *line = &table->lines.items[i];
+
+        line->let_go = let_go[line->function];
+        if (line->let_go & CAIRN_CALLS_LET_GO)
+            table->let_go++;
+        else
+            table->untimed += cairn_exact_is_untimed(line);
     }
     free(let_go);
     return 0;
@@ -360,8 +366,19 @@ int cairn_exact_table_make(const struct cairn_tally *tally, enum cairn_sort sort
     return code;
 }
 
+bool cairn_exact_is_untimed(const struct cairn_exact_line *line)
+{
+    return (line->let_go & (CAIRN_TIMES_LET_GO | CAIRN_CALLS_UNTIMED)) != 0;
+}
+
 bool cairn_exact_is_whole(const struct cairn_exact_table *table,
                           const struct cairn_exact_line *line)
+{
+    return cairn_exact_counts_all(table, line) && !cairn_exact_is_untimed(line);
+}
+
+bool cairn_exact_counts_all(const struct cairn_exact_table *table,
+                            const struct cairn_exact_line *line)
 {
     bool python = line->kind[0] == 'p';
 
@@ -371,7 +388,7 @@ bool cairn_exact_is_whole(const struct cairn_exact_table *table,
 
 bool cairn_exact_misses(const struct cairn_exact_table *table)
 {
-    return table->stopped || table->let_go > 0 || table->natives_let_go;
+    return table->stopped || table->let_go > 0 || table->untimed > 0 || table->natives_let_go;
 }
 
 const char *cairn_exact_confidence(const struct cairn_exact_table *table,

@@ -15,12 +15,13 @@ struct cairn_exact_line { /* a row; times in ns */
     uint32_t function;    /* of the model */
     const char *kind;     /* "python", "c", "type"; "label" for [truncated] and [unknown] */
     uint64_t calls, primitive_calls, resumes;
+    uint64_t untimed_calls; /* of calls: those that have no times, and may recurse unseen */
     uint64_t self_ns, total_ns, suspended_ns;
     double self_s, total_s; /* the same; of what another tool counted, as it says to the last bit */
     double self_cost_ns, total_cost_ns; /* so much of them is what counting took (countingcost.h) */
     size_t first_caller, caller_count;
     bool unsure; /* primitive_calls are not known, and total is inferred; no calls: nor are they */
-    uint8_t let_go; /* in any process: CAIRN_CALLS_LET_GO, CAIRN_NATIVES_LET_GO (model.h) */
+    uint8_t let_go; /* in any process: flags of struct cairn_call_sum (model.h) */
 };
 
 struct cairn_exact_caller { /* of what it belongs to, called from this function */
@@ -39,8 +40,9 @@ struct cairn_exact_table {
     bool cost_known;
     double cost_ns, tracing_ns; /* of self_ns: what counting took; what a timeline did of that */
     size_t let_go;              /* functions: calls of theirs are missing */
-    bool natives_let_go;        /* calls of C may be missing, of whichever function */
-    bool stopped;               /* counting ended in some process: any may be missing */
+    size_t untimed;      /* other functions: their calls are all there, but not their times */
+    bool natives_let_go; /* calls of C may be missing, of whichever function */
+    bool stopped;        /* counting ended in some process: any may be missing */
 };
 
 /* Whether no call of a row is missing: what is counted, and the time with what it calls, is whole.
@@ -48,8 +50,15 @@ struct cairn_exact_table {
 bool cairn_exact_is_whole(const struct cairn_exact_table *table,
                           const struct cairn_exact_line *line);
 
-/* Whether any call may be missing: own times may hold that of what was let go then, and the sums
- * are too small. */
+/* Whether no call of a row is missing, though times may be. */
+bool cairn_exact_counts_all(const struct cairn_exact_table *table,
+                            const struct cairn_exact_line *line);
+
+/* Whether times of a row are missing of calls that are there. */
+bool cairn_exact_is_untimed(const struct cairn_exact_line *line);
+
+/* Whether any call, or the time of any, may be missing: own times may hold that of what was let go
+ * then, and the sums are too small. */
 bool cairn_exact_misses(const struct cairn_exact_table *table);
 
 /* How far a row's own time can be trusted once the cost is taken off: "good", "fair", "poor";

@@ -25,6 +25,8 @@ struct cairn_overhead cairn_overhead_of(const struct cairn_model *model)
     overhead.kept = cairn_model_counter(whole, "overhead_over") == 0;
     overhead.setup_ns = cairn_model_counter(whole, "overhead_setup_ns");
     overhead.let_go = cairn_model_counter(whole, "overhead_let_go");
+    overhead.untimed = cairn_model_counter(whole, "overhead_untimed");
+    overhead.plain = cairn_model_counter(whole, "overhead_plain");
     overhead.ended = cairn_model_counter(whole, "overhead_stopped");
     return overhead;
 }

@@ -11,6 +11,8 @@ struct cairn_overhead {
     bool kept;              /* in each process */
     uint64_t setup_ns;      /* CPU time to begin, which is not in `reached` */
     uint64_t let_go, ended; /* functions, or what they call of C; processes that ended counting */
+    uint64_t plain;   /* processes that counted all calls of Python without times in the end */
+    uint64_t untimed; /* functions whose calls were counted on without their times */
 };
 
 struct cairn_overhead cairn_overhead_of(const struct cairn_model *model);

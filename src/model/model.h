@@ -88,10 +88,12 @@ struct cairn_call_sum {
     uint64_t calls;        /* of a generator: bodies that began */
     uint64_t resumes;      /* how often one went on after a yield or an await */
     uint64_t self_ns, total_ns, suspended_ns;
-    uint8_t let_go; /* for costing too much, and counted until then: */
+    uint8_t let_go; /* what was left out for costing too much, and counted until then: */
 };
 #define CAIRN_CALLS_LET_GO 1
 #define CAIRN_NATIVES_LET_GO 2 /* what it called of C */
+#define CAIRN_TIMES_LET_GO 4   /* its times, and what it called of C: its calls were counted on */
+#define CAIRN_CALLS_UNTIMED 8  /* these calls are of that kind: they have no times */
 
 struct cairn_quality { /* sums over writers and files */
     uint64_t ticks, samples, torn, truncated, unreadable, missed, reread;

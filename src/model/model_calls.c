@@ -23,7 +23,7 @@ static int add(struct cairn_loader *loader, uint32_t writer, const uint64_t *con
                 .total_ns = columns[TOTAL][row],
                 .resumes = columns[RESUMES] != NULL ? columns[RESUMES][row] : 0,
                 .suspended_ns = columns[SUSPENDED] != NULL ? columns[SUSPENDED][row] : 0,
-                .let_go = columns[LET_GO] != NULL ? (uint8_t)(columns[LET_GO][row] & 3) : 0,
+                .let_go = columns[LET_GO] != NULL ? (uint8_t)(columns[LET_GO][row] & 15) : 0,
             },
     };
     return 0;

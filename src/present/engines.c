@@ -68,6 +68,13 @@ static const char *unseen_of(const struct making *making)
                                 : "calls from C to C, and operators";
 }
 
+static const char *calls_source_of(const struct making *making)
+{
+    return source_of(making, counter(making, "overhead_plain") > 0
+                                 ? "the profile function, then PEP 523"
+                                 : "the profile function");
+}
+
 static void add_calls(struct making *making, const struct cairn_exact_table *table)
 {
     uint64_t events = counter(making, "events");
@@ -79,7 +86,7 @@ static void add_calls(struct making *making, const struct cairn_exact_table *tab
                              .events = events,
                              .lost = counter(making, "events_lost"),
                              .event_ns = each(table->cost_ns - table->tracing_ns, table),
-                             .source = source_of(making, "the profile function"),
+                             .source = calls_source_of(making),
                              .unseen = unseen_of(making),
                          });
 }

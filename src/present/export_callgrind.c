@@ -238,8 +238,9 @@ static int put_exact(struct callgrind *c)
         put_version(c);
         if (cairn_exact_misses(&table))
             cairn_buf_printf(&c->out->buf,
-                             "desc: Note: not all calls were counted, %zu functions were let go\n",
-                             table.let_go);
+                             "desc: Note: not all calls were counted, %zu functions were let go, "
+                             "%zu counted without their times\n",
+                             table.let_go, table.untimed);
         cairn_buf_printf(&c->out->buf,
                          "event: ns : wall time in nanoseconds, counted\nevents: ns\n"
                          "summary: %" PRIu64 "\n",

@@ -220,14 +220,20 @@ static void put_costs(struct cairn_html_counts *counts, const struct cairn_exact
     cairn_json_close(counts->json);
 }
 
-/* Functions of whose calls some are missing. */
+/* Functions of whose calls some are missing; others of which times are. */
 static void put_partial(struct cairn_html_counts *counts, const struct cairn_exact_table *table)
 {
     if (!cairn_exact_misses(table))
         return;
     begin_array(counts->json, "partial");
     for (size_t i = 0; i < table->lines.count; i++)
-        if (!cairn_exact_is_whole(table, &table->lines.items[i]))
+        if (!cairn_exact_counts_all(table, &table->lines.items[i]))
+            put_function(counts, &table->lines.items[i]);
+    cairn_json_close(counts->json);
+    begin_array(counts->json, "untimed");
+    for (size_t i = 0; i < table->lines.count; i++)
+        if (cairn_exact_counts_all(table, &table->lines.items[i]) &&
+            cairn_exact_is_untimed(&table->lines.items[i]))
             put_function(counts, &table->lines.items[i]);
     cairn_json_close(counts->json);
 }

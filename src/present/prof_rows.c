@@ -10,6 +10,7 @@
 #define NAME_MAX_BYTES ((size_t)1 << 20)
 #define NS_PER_S 1e9
 #define PARTIAL " [partly counted]" /* the format has no other place to say so */
+#define UNTIMED " [partly timed]"
 
 struct work {
     const struct cairn_tally *tally;
@@ -17,8 +18,9 @@ struct work {
     const struct cairn_node *nodes;
     size_t node_count;
     struct cairn_buf file, name;
-    uint8_t *partial;     /* of each function whose calls are not all counted: 1; NULL: of none */
-    uint32_t *frame_keys; /* the function of each frame */
+    uint8_t *partial; /* of each function: 1 not all calls are counted, 2 not all are timed; NULL:
+                         none */
+    uint32_t *frame_keys;     /* the function of each frame */
     struct cairn_edge *edges; /* of each node */
     uint32_t *order;          /* of what becomes rows */
 };
@@ -34,8 +36,9 @@ static int key_of(struct work *work, const struct cairn_function *function, uint
     cairn_buf_clear(&work->name);
     cairn_escape_utf8(&work->file, python ? function->file : cairn_span_of("~"));
     cairn_escape_utf8(&work->name, function->name);
-    if (work->partial != NULL && work->partial[function - functions])
-        cairn_buf_add_str(&work->name, PARTIAL);
+    if (work->partial != NULL && work->partial[function - functions] != 0)
+        cairn_buf_add_str(&work->name,
+                          work->partial[function - functions] == 1 ? PARTIAL : UNTIMED);
     if (native) {
         cairn_buf_add_str(&work->name, " [");
         cairn_escape_utf8(&work->name, function->module);
@@ -209,7 +212,9 @@ static int fill_exact(struct work *work)
     }
     for (size_t i = 0; code == 0 && work->partial != NULL && i < table.lines.count; i++)
         work->partial[table.lines.items[i].function] =
-            !cairn_exact_is_whole(&table, &table.lines.items[i]);
+            !cairn_exact_counts_all(&table, &table.lines.items[i]) ? 1
+            : !cairn_exact_is_whole(&table, &table.lines.items[i]) ? 2
+                                                                   : 0;
     for (size_t i = 0; code == 0 && i < table.lines.count; i++)
         code = put_exact(work, &table, &table.lines.items[i]);
     cairn_exact_table_release(&table);

@@ -32,7 +32,10 @@ static void put_title(struct cairn_report *report, const struct cairn_exact_tabl
     cairn_buf_init(&text, 256);
     cairn_text_count(&text, table->calls);
     cairn_buf_printf(&text, " call%s counted%s, ", table->calls == 1 ? "" : "s",
-                     cairn_exact_misses(table) ? ", not all" : "");
+                     !cairn_exact_misses(table) ? ""
+                     : table->stopped || table->let_go > 0 || table->natives_let_go
+                         ? ", not all"
+                         : ", not all timed");
     cairn_text_time(&text, table->self_ns);
     cairn_buf_add_str(&text, ", by function");
     if (table->cost_known) {
@@ -66,9 +69,17 @@ static void put_calls(struct cairn_page *page, bool whole, uint64_t calls, uint6
     cairn_page_str(page, text);
 }
 
+/* What is counted without its times may have recursed: nobody knows. */
+static void put_calls_of(struct cairn_page *page, const struct cairn_exact_table *table,
+                         const struct cairn_exact_line *line)
+{
+    put_calls(page, cairn_exact_counts_all(table, line), line->calls,
+              cairn_exact_is_untimed(line) ? line->calls : line->primitive_calls, line->unsure);
+}
+
 static void put_seconds(struct cairn_page *page, uint64_t ns, uint64_t per)
 {
-    if (per == 0) /* it was resumed alone */
+    if (per == 0) /* it was resumed alone, or not timed */
         cairn_page_str(page, "      n/a");
     else
         cairn_page_printf(page, " %8.3f", (double)ns / (double)per / NS_PER_S);
@@ -114,13 +125,13 @@ static void put_line(struct cairn_report *report, const struct cairn_exact_table
                      const struct cairn_exact_line *line)
 {
     struct cairn_page *page = &report->page;
+    bool timed = !(cairn_exact_counts_all(table, line) && cairn_exact_is_untimed(line));
 
-    put_calls(page, cairn_exact_is_whole(table, line), line->calls, line->primitive_calls,
-              line->unsure);
-    put_seconds(page, line->self_ns, 1);
-    put_seconds(page, line->self_ns, line->calls);
-    put_seconds(page, line->total_ns, 1);
-    put_seconds(page, line->total_ns, line->unsure ? 0 : line->primitive_calls);
+    put_calls_of(page, table, line);
+    put_seconds(page, line->self_ns, timed);
+    put_seconds(page, line->self_ns, timed ? line->calls : 0);
+    put_seconds(page, line->total_ns, timed);
+    put_seconds(page, line->total_ns, timed && !line->unsure ? line->primitive_calls : 0);
     if (is_poor(table, line))
         cairn_page_str(page, " ~");
     put_place(report, line->function);
@@ -155,8 +166,7 @@ static void put_let_go_line(struct cairn_report *report, const struct cairn_rows
     struct cairn_page *page = &report->page;
     const struct cairn_row *row = row_of(rows, line->function);
 
-    put_calls(page, cairn_exact_is_whole(table, line), line->calls, line->primitive_calls,
-              line->unsure);
+    put_calls_of(page, table, line);
     if (row != NULL && row->self.ticks > 0)
         cairn_page_printf(page, "  %8.3f  %4.1f..%-4.1f %%", (double)row->self.value_ns / NS_PER_S,
                           100 * row->self_low, 100 * row->self_high);
@@ -165,16 +175,16 @@ static void put_let_go_line(struct cairn_report *report, const struct cairn_rows
     put_place(report, line->function);
 }
 
-/* By what the samples say, most first; else in the order of the table. */
+/* In the order of the table: what was let go, or what was counted on without its times. */
 static void put_let_go_rows(struct cairn_report *report, const struct cairn_exact_table *table,
-                            size_t most)
+                            bool untimed, size_t most)
 {
     const struct cairn_rows_options options = {.by = CAIRN_BY_FUNCTION, .with_idle = true};
     struct cairn_page *page = &report->page;
     struct cairn_rows rows;
-    size_t put = 0;
+    size_t count = untimed ? table->untimed : table->let_go, put = 0;
 
-    if (table->let_go == 0)
+    if (count == 0)
         return;
     if (cairn_rows_make(report->tally, &options, &rows, NULL) < 0) {
         page->out->code = -CAIRN_ENOMEM;
@@ -182,20 +192,23 @@ static void put_let_go_rows(struct cairn_report *report, const struct cairn_exac
     }
     cairn_page_end(page);
     cairn_page_style(page, CAIRN_STYLE_STRONG);
-    cairn_page_printf(page, "%zu function%s let go: counted until then (>), since then sampled",
-                      table->let_go, table->let_go == 1 ? "" : "s");
+    cairn_page_printf(page, "%zu function%s %s", count, count == 1 ? "" : "s",
+                      untimed ? "counted to the end, and timed only until it cost too much: sampled"
+                              : "let go: counted until then (>), since then sampled");
     cairn_page_style(page, CAIRN_STYLE_PLAIN);
     cairn_page_end(page);
     cairn_page_str(page, "   ncalls    self s     95 %      filename:lineno(function)");
     cairn_page_end(page);
     for (size_t i = 0; i < table->lines.count && put < most; i++)
-        if (table->lines.items[i].let_go & CAIRN_CALLS_LET_GO) {
+        if (table->lines.items[i].let_go & CAIRN_CALLS_LET_GO
+                ? !untimed
+                : untimed && cairn_exact_is_untimed(&table->lines.items[i])) {
             put_let_go_line(report, &rows, table, &table->lines.items[i]);
             put++;
         }
-    if (table->let_go > put) {
-        cairn_page_printf(page, "and %zu more: cairn report --by function --limit %zu",
-                          table->let_go - put, table->lines.count);
+    if (count > put) {
+        cairn_page_printf(page, "and %zu more: cairn report --by function --limit %zu", count - put,
+                          table->lines.count);
         cairn_page_end(page);
     }
     cairn_rows_release(&rows);
@@ -209,10 +222,18 @@ static void put_misses(struct cairn_report *report, const struct cairn_exact_tab
     if (!cairn_exact_misses(table))
         return;
     cairn_buf_init(&text, 512);
-    cairn_buf_printf(&text,
-                     "> so many and more: let go for --max-overhead %g %%; a tottime may hold that "
-                     "of what was let go, and the sum of all calls is too small",
-                     100 * overhead.limit);
+    if (table->untimed > 0)
+        cairn_buf_printf(&text,
+                         "n/a: counted without its time, which was too dear for "
+                         "--max-overhead %g %%, and falls to the tottime of what called it; ",
+                         100 * overhead.limit);
+    if (table->let_go > 0 || table->stopped || table->natives_let_go)
+        cairn_buf_printf(&text,
+                         "> so many and more: let go for --max-overhead %g %%; a tottime may hold "
+                         "that of what was let go, and the sum of all calls is too small",
+                         100 * overhead.limit);
+    else
+        cairn_buf_add_str(&text, "no call is missing");
     if (table->natives_let_go)
         cairn_buf_add_str(&text, "; some functions' calls of C are among it, so of C and types no "
                                  "number of calls is whole");
@@ -239,7 +260,8 @@ int cairn_report_exact(struct cairn_report *report, size_t usual)
             cairn_page_end(&report->page);
         }
         put_misses(report, &table);
-        put_let_go_rows(report, &table, most);
+        put_let_go_rows(report, &table, true, most);
+        put_let_go_rows(report, &table, false, most);
     }
     cairn_exact_table_release(&table);
     return code;

@@ -113,8 +113,9 @@ static void put_timeline(struct cairn_json *json, const struct cairn_model *mode
 /* Null where nobody said what counting may cost. */
 static void put_overhead(struct cairn_json *json, const struct cairn_model *model)
 {
-    static const char *const names[] = {"max_overhead",     "overhead", "overhead_kept",
-                                        "overhead_setup_s", "let_go",   "counting_ended"};
+    static const char *const names[] = {"max_overhead",     "overhead",       "overhead_kept",
+                                        "overhead_setup_s", "let_go",         "counting_ended",
+                                        "counted_only",     "counted_plainly"};
     struct cairn_overhead overhead = cairn_overhead_of(model);
 
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && !overhead.asked; i++)
@@ -127,6 +128,8 @@ static void put_overhead(struct cairn_json *json, const struct cairn_model *mode
     cairn_json_put_seconds(json, names[3], overhead.setup_ns);
     cairn_json_put_u64(json, names[4], overhead.let_go);
     cairn_json_put_u64(json, names[5], overhead.ended);
+    cairn_json_put_u64(json, names[6], overhead.untimed);
+    cairn_json_put_u64(json, names[7], overhead.plain);
 }
 
 static void put_text(struct cairn_json *json, const char *key, const char *text)
@@ -409,6 +412,8 @@ static void put_row(struct cairn_json *json, const struct cairn_tally *tally,
     cairn_json_put_null(json, "total_corrected_s");
     cairn_json_put_null(json, "confidence");
     cairn_json_put_null(json, "exact");
+    cairn_json_put_null(json, "calls_exact");
+    cairn_json_put_null(json, "timed_calls");
     cairn_json_put_null(json, "self_exact");
     cairn_json_put_null(json, "sampled_self_s");
     cairn_json_put_null(json, "callers");

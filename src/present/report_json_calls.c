@@ -130,7 +130,7 @@ static void put_line(struct cairn_json *json, const struct cairn_model *model,
         cairn_json_put_null(json, "calls");
     else
         cairn_json_put_u64(json, "calls", line->calls);
-    if (line->unsure)
+    if (line->unsure || cairn_exact_is_untimed(line)) /* nobody saw what recursed */
         cairn_json_put_null(json, "primitive_calls");
     else
         cairn_json_put_u64(json, "primitive_calls", line->primitive_calls);
@@ -138,6 +138,8 @@ static void put_line(struct cairn_json *json, const struct cairn_model *model,
     cairn_json_put_seconds(json, "suspended_s", line->suspended_ns);
     put_corrected(json, table, line);
     cairn_json_put_bool(json, "exact", cairn_exact_is_whole(table, line));
+    cairn_json_put_bool(json, "calls_exact", cairn_exact_counts_all(table, line));
+    cairn_json_put_u64(json, "timed_calls", line->calls - line->untimed_calls);
     cairn_json_put_bool(json, "self_exact",
                         cairn_exact_is_whole(table, line) && !cairn_exact_misses(table));
     cairn_json_put_seconds(json, "sampled_self_s", sampled[line->function].self_ns);

@@ -211,9 +211,16 @@ static void put_overhead(struct cairn_report *report)
         100 * overhead.limit, overhead.kept ? "kept" : "NOT kept", 100 * overhead.reached);
     cairn_text_time(&text, overhead.setup_ns);
     cairn_buf_add_str(&text, " to begin");
+    if (overhead.untimed > 0)
+        cairn_buf_printf(&text, ", %" PRIu64 " counted without times", overhead.untimed);
     if (overhead.let_go > 0)
         cairn_buf_printf(&text, ", %" PRIu64 " let go", overhead.let_go);
     add_let_go(&text, report->tally->model);
+    if (overhead.plain > 0)
+        cairn_buf_printf(&text,
+                         "; calls of Python alone, without times, from some moment on in %" PRIu64
+                         " process%s",
+                         overhead.plain, overhead.plain == 1 ? "" : "es");
     if (overhead.ended > 0)
         cairn_buf_printf(&text, "; all counting ended in %" PRIu64 " process%s", overhead.ended,
                          overhead.ended == 1 ? "" : "es");

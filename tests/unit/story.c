@@ -193,6 +193,20 @@ void story_calls(struct story *story, unsigned thread, const char *stack, uint64
     assert_int_equal(cairn_writer_row(story->writer, CAIRN_ROW_TREE, columns, 6, values), 0);
 }
 
+void story_calls_left(struct story *story, unsigned thread, const char *stack, uint64_t calls,
+                      uint64_t self_ns, uint64_t total_ns, uint64_t flags)
+{
+    static const struct cairn_column_def columns[] = {
+        {"track", "id", CAIRN_ENC_RLE},        {"stack", "id", CAIRN_ENC_DELTA},
+        {"calls", "count", CAIRN_ENC_UVARINT}, {"self", "ns", CAIRN_ENC_UVARINT},
+        {"total", "ns", CAIRN_ENC_UVARINT},    {"let_go", "flags", CAIRN_ENC_RLE},
+    };
+    const uint64_t values[] = {
+        story->threads[thread], stack_of(story, stack), calls, self_ns, total_ns, flags};
+
+    assert_int_equal(cairn_writer_row(story->writer, CAIRN_ROW_TREE, columns, 6, values), 0);
+}
+
 void story_region(struct story *story, unsigned thread, const char *name, uint64_t from_ns,
                   uint64_t to_ns)
 {

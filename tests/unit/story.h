@@ -56,6 +56,11 @@ void story_wait(struct story *story, unsigned thread, const char *stack, uint64_
 void story_calls(struct story *story, unsigned thread, const char *stack, uint64_t calls,
                  uint64_t self_ns, uint64_t total_ns);
 
+/* The same of calls of which something was left out: flags of struct cairn_call_sum. Not in a chunk
+ * with others. */
+void story_calls_left(struct story *story, unsigned thread, const char *stack, uint64_t calls,
+                      uint64_t self_ns, uint64_t total_ns, uint64_t flags);
+
 /* `thread` was in a region, so many ns from the start of the recording on; `name` is a label,
  * "[x]". Not in a chunk with samples. */
 void story_region(struct story *story, unsigned thread, const char *name, uint64_t from_ns,

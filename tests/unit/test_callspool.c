@@ -638,7 +638,7 @@ static off_t place_of(const struct cairn_spool_head *head, const void *address)
  * counts that it cost `cost_ns`. Returns what it counts beside them. */
 static void lie(const char *path, int64_t first, int64_t second, double cost_ns)
 {
-    const double costs[] = {cost_ns, cost_ns, cost_ns, cost_ns, cost_ns, cost_ns, cost_ns};
+    const double costs[] = {cost_ns, cost_ns, cost_ns, cost_ns, cost_ns, cost_ns, cost_ns, cost_ns};
     int fd = open(path, O_RDWR | O_CLOEXEC);
     struct cairn_exact_thread thread;
     struct cairn_spool_head head;

@@ -126,6 +126,73 @@ static void test_recursion_counts_its_time_once(void **state)
     assert_int_equal(book.forgotten, 2);
 }
 
+/* They have callers and no time, which stays with those; whether they are timed may change. */
+static void count_alone(size_t max_nodes)
+{
+    struct book book = {0};
+    struct cairn_exact exact;
+    struct cairn_exact_sums sums;
+
+    begin(&exact, &book, MOST, max_nodes);
+    cairn_exact_enter(&exact, &keys[0], 100, 0, NULL);
+    cairn_exact_enter(&exact, &keys[1], 200, 100, NULL);
+    book.now += 5;
+    cairn_exact_leave(&exact, 200);
+    for (int i = 0; i < 7; i++) {
+        cairn_exact_count(&exact, &keys[1], 100, NULL);
+        book.now += 10;
+    }
+    cairn_exact_enter(&exact, &keys[2], 200, 100, NULL);
+    cairn_exact_count(&exact, &keys[1], 200, NULL);
+    book.now += 3;
+    cairn_exact_count(&exact, &keys[3], 100, NULL); /* nobody saw 2 end */
+    cairn_exact_leave(&exact, 100);
+    cairn_exact_count(&exact, &keys[3], 0, NULL);
+    assert_int_equal(cairn_exact_sums_make(&exact, &sums), 0);
+    expect(sum_of(&sums, 0), 1, 1, 75 - 5 + 0, 78);
+    expect(sum_of(&sums, 1), 9, 9, 5, 5);
+    expect(sum_of(&sums, 2), 1, 1, 3, 3);
+    expect(sum_of(&sums, 3), 2, 2, 0, 0);
+    expect(pair_of(&sums, 0, 1), 8, 8, 5, 5);
+    expect(pair_of(&sums, 2, 1), 1, 1, 0, 0);
+    expect(pair_of(&sums, 0, 3), 1, 1, 0, 0);
+    cairn_exact_sums_release(&sums);
+    cairn_exact_release(&exact);
+    assert_int_equal(book.learnt, 4);
+}
+
+static void test_calls_that_are_counted_alone(void **state)
+{
+    (void)state;
+    count_alone(NODES);
+    count_alone(0); /* all of them folded */
+}
+
+static void test_pairs_that_are_counted_alone(void **state)
+{
+    struct book book = {0};
+    struct cairn_exact exact;
+    struct cairn_exact_sums sums;
+
+    (void)state;
+    begin(&exact, &book, MOST, NODES);
+    for (int i = 0; i < 6; i++)
+        cairn_exact_count_pair(&exact, &keys[1], &keys[i % 3 == 0 ? 0 : 2], NULL, NULL);
+    cairn_exact_count_pair(&exact, &keys[0], NULL, NULL, NULL);
+    cairn_exact_enter(&exact, &keys[1], 200, 0, NULL);
+    book.now += 5;
+    cairn_exact_leave(&exact, 200);
+    assert_int_equal(cairn_exact_sums_make(&exact, &sums), 0);
+    expect(sum_of(&sums, 0), 1, 1, 0, 0);
+    expect(sum_of(&sums, 1), 7, 7, 5, 5);
+    expect(sum_of(&sums, 2), 0, 0, 0, 0);
+    expect(pair_of(&sums, 0, 1), 2, 2, 0, 0);
+    expect(pair_of(&sums, 2, 1), 4, 4, 0, 0);
+    cairn_exact_sums_release(&sums);
+    cairn_exact_release(&exact);
+    assert_int_equal(book.learnt, 3);
+}
+
 static void test_callers_are_not_told_apart_where_nobody_asks(void **state)
 {
     struct book book = {0};
@@ -676,6 +743,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_recursion_counts_its_time_once),
+        cmocka_unit_test(test_calls_that_are_counted_alone),
+        cmocka_unit_test(test_pairs_that_are_counted_alone),
         cmocka_unit_test(test_callers_are_not_told_apart_where_nobody_asks),
         cmocka_unit_test(test_who_was_never_seen_leaves_nothing),
         cmocka_unit_test(test_a_stack_heals_by_who_leaves_and_by_who_calls),

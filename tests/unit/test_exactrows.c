@@ -102,12 +102,54 @@ static void test_all_of_it_may_be_cost(void **state)
     cairn_model_free(model);
 }
 
+/* 1,000 calls of f were timed, 9,000 counted alone; of g all. */
+static void test_calls_without_times_are_told_apart(void **state)
+{
+    const uint64_t timed = CAIRN_TIMES_LET_GO, alone = CAIRN_TIMES_LET_GO | CAIRN_CALLS_UNTIMED;
+    const struct cairn_exact_line *line;
+    struct cairn_exact_table table;
+    struct cairn_model *model;
+    struct cairn_tally tally;
+    struct story story;
+    unsigned thread;
+
+    (void)state;
+    story_begin(&story, NULL, 1);
+    story_env(&story, "counting.costs_ns", "200 100 0 0 0 0 0 20");
+    thread = story_thread(&story, 10, 10, "MainThread");
+    story_calls_left(&story, thread, "main /u/a.py:1", 1, 10 * MS, 12 * MS, 0);
+    story_calls_left(&story, thread, "main /u/a.py:1;f /u/a.py:9", 1000, 1 * MS, 1 * MS, timed);
+    story_calls_left(&story, thread, "main /u/a.py:1;f /u/a.py:9", 9000, 0, 0, alone);
+    story_calls_left(&story, thread, "main /u/a.py:1;g /u/a.py:19", 10, 1 * MS, 1 * MS, 0);
+    model = story_end(&story);
+    tally = tally_of(model, NULL);
+    assert_int_equal(cairn_exact_table_make(&tally, CAIRN_SORT_SELF, &table), 0);
+    assert_int_equal(table.untimed, 1);
+    assert_int_equal(table.let_go, 0);
+    assert_true(cairn_exact_misses(&table));
+    line = line_of(model, &table, "f");
+    assert_int_equal(line->calls, 10000);
+    assert_int_equal(line->untimed_calls, 9000);
+    assert_true(cairn_exact_counts_all(&table, line));
+    assert_true(cairn_exact_is_untimed(line));
+    assert_false(cairn_exact_is_whole(&table, line));
+    assert_true(cairn_exact_is_whole(&table, line_of(model, &table, "g")));
+    /* What counting them took lies in main, and none of it in what was timed. */
+    assert_float_equal(line->self_cost_ns, 1000 * 100, 1);
+    assert_float_equal(line_of(model, &table, "main")->self_cost_ns, 100 + 1010 * 100 + 9000 * 20,
+                       1);
+    cairn_exact_table_release(&table);
+    cairn_tally_release(&tally);
+    cairn_model_free(model);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_cost_is_taken_off),
         cmocka_unit_test(test_a_cost_is_no_more_than_the_time),
         cmocka_unit_test(test_all_of_it_may_be_cost),
+        cmocka_unit_test(test_calls_without_times_are_told_apart),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -85,7 +85,8 @@ export function CallTable({ found, most = ROWS, choice }: {
     {shown.some((row) => poor.has(row.func)) && <p class="faint">{POOR}: over half of its tottime is
       what counting took of it.</p>}
     {profile.written.partial && <p class="warn">[partly counted]: so many and more; a tottime may
-      hold that of what was let go, and the sum of all calls is too small.</p>}
+      hold that of what was let go, and the sum of all calls is too small. [partly timed]: each call,
+      and times of those alone that were timed; the others' fall to what called them.</p>}
     {more}
   </>;
 }

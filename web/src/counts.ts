@@ -11,6 +11,7 @@ export interface WrittenCounts {
   cost_ns?: number; // what counting took of all of them
   costly?: number[]; // functions of whose own time it took most
   partial?: number[]; // functions of whose calls some are missing; not there: none can be
+  untimed?: number[]; // others whose calls are all there, and not all of their times
   lines?: LineNumbers[];
   opcodes?: OpcodeNumbers[];
   given?: number[][]; // function, offset, name, what it was (-1: others), how often, process
@@ -264,7 +265,8 @@ export const textOf = (profile: Profile, text: number): string => profile.texts[
 
 // What stands behind the name of a function of whose calls some are missing, as in other formats.
 export const partly = ({ written }: Profile, func: number): string =>
-  (written.partial?.includes(func) ? ' [partly counted]' : '');
+  (written.partial?.includes(func) ? ' [partly counted]'
+    : written.untimed?.includes(func) ? ' [partly timed]' : '');
 
 // The name of a function as cProfile's table has it: filename:lineno(function).
 export function placeOf(profile: Profile, func: number): string {

@@ -404,12 +404,12 @@ def costs_of(module):
     return tuple(costs)
 
 
-def passed_of(module, costs):
-    """What a call takes more that is passed over, ns; from 3.12 on it has no event but the first."""
+def left_out_of(module, costs):
+    """What a call takes more that is passed over, and one that is counted and not timed; until 3.11 the same
+    where nothing else is counted: ns."""
     import sys
 
-    if sys.version_info >= (3, 12):
-        return costs[0]
+    monitors = sys.version_info >= (3, 12)
     many, rounds = (None,) * 200, 9
 
     def empty():
@@ -419,16 +419,30 @@ def passed_of(module, costs):
         for _ in many:
             empty()
 
-    profiler = module.Profiler(apart=True)
-    profiler.only(["\0"])
-    more = []
-    for _ in range(rounds):
-        without = profiler.measure(call, many)
-        profiler.enable()
-        profiler.measure(call, many)
-        more.append(profiler.measure(call, many) - without)
-        profiler.disable()
-    return max(1, sorted(more)[rounds // 2]) / len(many)
+    def more(profiler):
+        added = []
+        for _ in range(rounds):
+            without = profiler.measure(call, many)
+            profiler.enable()
+            profiler.measure(call, many)  # what has one event had it here
+            added.append(profiler.measure(call, many) - without)
+            profiler.disable()
+        return max(1, sorted(added)[rounds // 2]) / len(many)
+
+    def counting(code):
+        profiler = module.Profiler(apart=True)
+        profiler.count(code)
+        return profiler
+
+    def passing(profiler):
+        profiler.only(["\0"])
+        return profiler
+
+    counted = more(counting(empty.__code__))
+    if monitors:  # of what is passed over there is no event but the first
+        return costs[0], counted
+    passed, plain = more(passing(module.Profiler(apart=True))), more(counting(None))
+    return min(passed, counted), counted, min(more(passing(counting(None))), plain), plain
 
 
 def line_cost_of(module):
@@ -488,7 +502,7 @@ def record(folder, spool):
             atexit.register(profiler.end)
             times_bytes, *ring = (named["timeline"] or ["0"])[0].split()
             profiler.record(spool, named["calls in"], on, int(times_bytes), bool(ring), costs, limit,
-                            passed_of(module, costs) if limit and costs else 0)  # fmt: skip
+                            *(left_out_of(module, costs) if limit and costs else ()))  # fmt: skip
             things.append(profiler)
         if things:
             atexit.register(module.toggle, [False])  # before they end, and would be switched on again

@@ -17,8 +17,9 @@
 #define SET_EXTRA _PyCode_SetExtra
 #endif
 
-/* Addresses that are answers; the last two of what was let go: all, or what it calls of C. */
-static char yes, no, gone, bare;
+/* Addresses that are answers; the last three of what is left out: all, what it calls of C, that and
+ * its times. */
+static char yes, no, gone, bare, counted;
 
 static uint64_t loaded_ns; /* CPU time of this process when the module was loaded */
 
@@ -74,9 +75,10 @@ static void mark(struct cairn_profiler *profiler, PyObject *code, void *answer)
 
 static enum cairn_gate meaning_of(const void *answer)
 {
-    return answer == &yes    ? CAIRN_GATE_ALL
-           : answer == &bare ? CAIRN_GATE_ITSELF
-                             : CAIRN_GATE_NOTHING;
+    return answer == &yes       ? CAIRN_GATE_ALL
+           : answer == &bare    ? CAIRN_GATE_ITSELF
+           : answer == &counted ? CAIRN_GATE_COUNT
+                                : CAIRN_GATE_NOTHING;
 }
 
 enum cairn_gate cairn_gate_asks(struct cairn_profiler *profiler, PyObject *code, PyObject *globals)
@@ -98,19 +100,63 @@ bool cairn_gate_has_let_go(struct cairn_profiler *profiler, PyObject *code)
 {
     void *answer = NULL;
 
-    return profiler->has_place && GET_EXTRA(code, profiler->place, &answer) == 0 && answer == &gone;
+    return profiler->has_place && GET_EXTRA(code, profiler->place, &answer) == 0 &&
+           (answer == &gone || answer == &counted);
 }
 
-/* --- what is let go so that counting costs no more than it may --- */
+/* --- what is left out so that counting costs no more than it may --- */
 
-static void let_go(void *context, void *learnt, bool natives)
+static void leave_out(struct cairn_profiler *profiler, PyObject *code, void *answer)
+{
+    mark(profiler, code, answer);
+    profiler->gated = profiler->leaves = true;
+}
+
+static void let_go(void *context, void *learnt, unsigned what)
 {
     struct cairn_profiler *profiler = context;
 
     if (!PyCode_Check((PyObject *)learnt))
         return;
-    mark(profiler, learnt, natives ? &bare : &gone);
-    profiler->gated = true;
+    leave_out(profiler, learnt,
+              what == CAIRN_LET_GO_NATIVES ? &bare
+              : what == CAIRN_LET_GO_TIMES ? &counted
+                                           : &gone);
+}
+
+PyObject *cairn_profiler_count(PyObject *self, PyObject *code)
+{
+    struct cairn_profiler *profiler = (struct cairn_profiler *)self;
+
+    if (code == Py_None && !CAIRN_MONITORS) {
+        profiler->plain = profiler->exact.partial = true;
+        Py_RETURN_NONE;
+    }
+    if (!PyCode_Check(code)) {
+        PyErr_SetString(PyExc_TypeError, "code objects are counted");
+        return NULL;
+    }
+    if (find_place(profiler) < 0)
+        return NULL;
+    leave_out(profiler, code, &counted);
+    profiler->exact.partial = true;
+    Py_RETURN_NONE;
+}
+
+/* From within an event, as the end of all. */
+static void turn_plain(void *context)
+{
+    struct cairn_profiler *profiler = context;
+    struct cairn_spool_head *head = profiler->spool.head;
+    PyObject *type, *value, *trace;
+
+    PyErr_Fetch(&type, &value, &trace);
+    profiler->plain = true;
+    if (cairn_events_end(profiler) < 0 || cairn_events_begin(profiler) < 0)
+        PyErr_Clear(); /* as below */
+    PyErr_Restore(type, value, trace);
+    if (head != NULL)
+        head->costs.counted = profiler->exact.meter.host.plain_counted;
 }
 
 static void stop(void *context)
@@ -124,9 +170,10 @@ static void stop(void *context)
     PyErr_Restore(type, value, trace);
 }
 
-int cairn_gate_limit(struct cairn_profiler *profiler, double share, double passed)
+int cairn_gate_limit(struct cairn_profiler *profiler, double share,
+                     const struct cairn_gate_costs *known)
 {
-    const struct cairn_spool_costs *costs = &profiler->spool.head->costs;
+    struct cairn_spool_costs *costs = &profiler->spool.head->costs;
     struct cairn_meter_host host = {.let_go = let_go,
                                     .stop = stop,
                                     .tick_ns = cairn_ticks_ns(),
@@ -134,7 +181,11 @@ int cairn_gate_limit(struct cairn_profiler *profiler, double share, double passe
                                     .call = costs->call + costs->event,
                                     .native = costs->native + costs->event,
                                     .resume = costs->resume + costs->event,
-                                    .passed = passed,
+                                    .passed = known->passed,
+                                    .counted = known->counted,
+                                    .plain = known->plain_counted > 0 ? turn_plain : NULL,
+                                    .plain_passed = known->plain_passed,
+                                    .plain_counted = known->plain_counted,
                                     .passes_stay = !CAIRN_MONITORS};
 
     if (costs->call <= 0) {
@@ -143,6 +194,7 @@ int cairn_gate_limit(struct cairn_profiler *profiler, double share, double passe
     }
     if (find_place(profiler) < 0)
         return -1;
+    costs->counted = known->counted;
     cairn_meter_begin(&profiler->exact, &host);
     profiler->spool.head->meter.setup_ns = cairn_gate_setup_ns();
     return 0;

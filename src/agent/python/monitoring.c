@@ -42,7 +42,7 @@ static __attribute__((noinline)) PyObject *pass(PyObject *self)
     return Py_NewRef(no_more);
 }
 
-/* Nor is the end of what was let go while it ran. */
+/* Nor is the end of what was left out while it ran, or is counted as it begins. */
 static __attribute__((noinline)) PyObject *pass_end(PyObject *self, uintptr_t frame)
 {
     cairn_exact_leave_top(exact_of(self), frame);
@@ -55,16 +55,22 @@ static PyObject *on_enter(PyObject *self, PyObject *const *args, size_t nargs, P
     uintptr_t caller = (uintptr_t)cairn_frame_caller(frame);
 
     (void)nargs, (void)names;
-    if (gate_of(self, args) == CAIRN_GATE_NOTHING)
+    switch (gate_of(self, args)) {
+    case CAIRN_GATE_NOTHING:
         return pass(self);
-    cairn_exact_enter(exact_of(self), args[0], (uintptr_t)frame, caller, (void *)args);
+    case CAIRN_GATE_COUNT:
+        cairn_exact_count(exact_of(self), args[0], caller, (void *)args);
+        break;
+    default:
+        cairn_exact_enter(exact_of(self), args[0], (uintptr_t)frame, caller, (void *)args);
+    }
     Py_RETURN_NONE;
 }
 
 static PyObject *on_leave(PyObject *self, PyObject *const *args, size_t nargs, PyObject *names)
 {
     (void)nargs, (void)names;
-    if (gate_of(self, args) == CAIRN_GATE_NOTHING)
+    if (gate_of(self, args) <= CAIRN_GATE_COUNT)
         return pass_end(self, (uintptr_t)cairn_frame_now());
     cairn_exact_leave(exact_of(self), (uintptr_t)cairn_frame_now());
     Py_RETURN_NONE;
@@ -74,7 +80,7 @@ static PyObject *on_leave(PyObject *self, PyObject *const *args, size_t nargs, P
 static PyObject *on_unwind(PyObject *self, PyObject *const *args, size_t nargs, PyObject *names)
 {
     (void)nargs, (void)names;
-    if (gate_of(self, args) == CAIRN_GATE_NOTHING) {
+    if (gate_of(self, args) <= CAIRN_GATE_COUNT) {
         Py_DECREF(pass_end(self, (uintptr_t)cairn_frame_now()));
         cairn_meter_pass(exact_of(self));
     } else {
@@ -91,7 +97,7 @@ static PyObject *on_resume(PyObject *self, PyObject *const *args, size_t nargs, 
 
     if (!profiler_of(self)->apart)
         return on_enter(self, args, nargs, names);
-    if (gate_of(self, args) == CAIRN_GATE_NOTHING)
+    if (gate_of(self, args) <= CAIRN_GATE_COUNT)
         return pass(self);
     cairn_exact_resume(exact_of(self), args[0], (uintptr_t)frame, caller, (void *)args);
     Py_RETURN_NONE;
@@ -99,7 +105,7 @@ static PyObject *on_resume(PyObject *self, PyObject *const *args, size_t nargs, 
 
 static PyObject *on_throw(PyObject *self, PyObject *const *args, size_t nargs, PyObject *names)
 {
-    if (gate_of(self, args) != CAIRN_GATE_NOTHING)
+    if (gate_of(self, args) > CAIRN_GATE_COUNT)
         return on_resume(self, args, nargs, names);
     Py_RETURN_NONE;
 }
@@ -108,7 +114,7 @@ static PyObject *on_yield(PyObject *self, PyObject *const *args, size_t nargs, P
 {
     if (!profiler_of(self)->apart)
         return on_leave(self, args, nargs, names);
-    if (gate_of(self, args) == CAIRN_GATE_NOTHING)
+    if (gate_of(self, args) <= CAIRN_GATE_COUNT)
         return pass_end(self, (uintptr_t)cairn_frame_now());
     cairn_exact_suspend(exact_of(self), (uintptr_t)cairn_frame_now());
     Py_RETURN_NONE;
@@ -121,12 +127,13 @@ static const void *callee_of(PyObject *self, PyObject *const *args)
                               args[3] != ((struct cairn_callback *)self)->held[1]);
 }
 
-/* A call of Python code that was let go: from here it is heard of no more. */
+/* A call of Python code that was let go, or that tells of itself: from here no more is heard of it.
+ */
 static bool calls_what_is_gone(PyObject *self, PyObject *callee)
 {
     if (PyMethod_Check(callee))
         callee = PyMethod_GET_FUNCTION(callee);
-    return exact_of(self)->meter.let_go > 0 && PyFunction_Check(callee) &&
+    return profiler_of(self)->leaves && PyFunction_Check(callee) &&
            cairn_gate_has_let_go(profiler_of(self), PyFunction_GET_CODE(callee));
 }
 

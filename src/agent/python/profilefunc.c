@@ -188,12 +188,19 @@ static void count_event(struct cairn_profiler *profiler, PyFrameObject *frame, i
     }
 }
 
-/* An event of code that is not counted; it may have been let go while it ran. */
-static void pass_event(struct cairn_profiler *profiler, PyFrameObject *frame, int what)
+/* An event of code that is not counted, or as it begins alone; it may have been so since it ran. */
+static void pass_event(struct cairn_profiler *profiler, PyFrameObject *frame, int what,
+                       enum cairn_gate gate)
 {
-    if (what == PyTrace_CALL || what == PyTrace_C_CALL)
+    const void *key = code_of(frame);
+    PyObject *callee[] = {(PyObject *)(uintptr_t)key, NULL};
+
+    if (gate == CAIRN_GATE_COUNT && what == PyTrace_CALL &&
+        !(profiler->apart && goes_on(frame, key)))
+        cairn_exact_count(&profiler->exact, key, caller_of(frame), callee);
+    else if (what == PyTrace_CALL || what == PyTrace_C_CALL)
         cairn_meter_pass(&profiler->exact);
-    else if (profiler->exact.meter.let_go > 0)
+    else if (profiler->leaves)
         cairn_exact_leave_top(&profiler->exact,
                               address_of(frame) | (what == PyTrace_RETURN ? 0 : 1));
 }
@@ -221,7 +228,7 @@ static int on_event(PyObject *self, PyFrameObject *frame, int what, PyObject *ar
         (gate == CAIRN_GATE_ITSELF && (what == PyTrace_CALL || what == PyTrace_RETURN)))
         count_event(profiler, frame, what, arg);
     else
-        pass_event(profiler, frame, what);
+        pass_event(profiler, frame, what, gate);
     if (is_over && PyCFunction_Check(arg) && function_of(arg) == profiler->starters &&
         profiler->enabled && set_all(profiler, true) < 0)
         PyErr_Clear(); /* an audit hook forbids it: the new thread goes unseen */
@@ -248,6 +255,11 @@ int cairn_profile_begin(struct cairn_profiler *profiler)
 
 int cairn_events_begin(struct cairn_profiler *profiler)
 {
+    if (profiler->plain) {
+        cairn_eval_begin(profiler);
+        profiler->evaluates = true;
+        return 0;
+    }
     /* Enabled once more, with other flags: frames have other addresses then, so all ends here. */
     if (profiler->evaluates == (bool)profiler->builtins) {
         (void)cairn_events_end(profiler);

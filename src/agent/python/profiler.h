@@ -28,6 +28,8 @@ struct cairn_profiler {
     struct cairn_timeline timeline;
     struct cairn_chooser gate; /* of code whose calls are counted; no words: all */
     bool gated;                /* not all are: there are words, or something was let go */
+    bool plain;                /* calls of Python are counted and nothing else, until 3.11 */
+    bool leaves;               /* something was left out while it ran, or may have been */
     Py_ssize_t place;          /* of the gate's answers, in code objects of this interpreter */
     bool has_place;
     PyObject *kept[3]; /* bytes that the words of a callee are borrowed from */
@@ -77,6 +79,7 @@ int cairn_gate_open(struct cairn_profiler *profiler, PyObject *words);
 /* What is counted of some code. */
 enum cairn_gate {
     CAIRN_GATE_NOTHING,
+    CAIRN_GATE_COUNT,  /* its calls, not for how long; nor what it calls of C */
     CAIRN_GATE_ITSELF, /* not what it calls of C */
     CAIRN_GATE_ALL,
 };
@@ -92,12 +95,18 @@ static inline enum cairn_gate cairn_gate_of(struct cairn_profiler *profiler, con
                : cairn_gate_asks(profiler, (PyObject *)(uintptr_t)code, globals);
 }
 
-/* Whether all calls of this code were let go. */
+/* Whether all calls of this code were let go, or are counted alone. */
 bool cairn_gate_has_let_go(struct cairn_profiler *profiler, PyObject *code);
 
-/* From now on what counting costs is kept below a share of what the program itself needs (meter.h);
- * `passed`: what an event costs that is passed over, ns. 0; -1 with an exception set. */
-int cairn_gate_limit(struct cairn_profiler *profiler, double share, double passed);
+struct cairn_gate_costs {   /* ns */
+    double passed, counted; /* an event that is passed over; a call whose time is not taken */
+    double plain_passed, plain_counted; /* the same where nothing else is counted; 0: no such way */
+};
+
+/* From now on what counting costs is kept below a share of what the program itself needs (meter.h).
+ * 0; -1 with an exception set. */
+int cairn_gate_limit(struct cairn_profiler *profiler, double share,
+                     const struct cairn_gate_costs *costs);
 
 /* Once, as the module is loaded: since then CPU time is Cairn's. */
 void cairn_gate_loaded(void);
@@ -105,8 +114,10 @@ void cairn_gate_loaded(void);
 /* CPU time of this process since then, ns. */
 double cairn_gate_setup_ns(void);
 
-/* Methods of the class: only(words) for cairn_gate_open(). */
+/* Methods of the class: only(words) for cairn_gate_open(); count(code): its times are not taken;
+ * None: of no code, by PEP 523, until 3.11. */
 PyObject *cairn_profiler_only(PyObject *self, PyObject *words);
+PyObject *cairn_profiler_count(PyObject *self, PyObject *code);
 
 /* Methods of the class: record() begins to count into a file of a folder, end() ends it. */
 PyObject *cairn_profiler_record(PyObject *self, PyObject *args);

@@ -109,16 +109,18 @@ PyObject *cairn_profiler_record(PyObject *self, PyObject *args)
     PyObject *folder, *words, *result, *costs = NULL;
     Py_ssize_t times_bytes = 0;
     int on = 1, ring = 0;
-    double limit = 0, passed = 0;
+    struct cairn_gate_costs left = {0};
+    double limit = 0;
 
-    if (!PyArg_ParseTuple(args, "OO!|pnpO!dd:record", &folder, &PyList_Type, &words, &on,
-                          &times_bytes, &ring, &PyTuple_Type, &costs, &limit, &passed) ||
+    if (!PyArg_ParseTuple(args, "OO!|pnpO!ddddd:record", &folder, &PyList_Type, &words, &on,
+                          &times_bytes, &ring, &PyTuple_Type, &costs, &limit, &left.passed,
+                          &left.counted, &left.plain_passed, &left.plain_counted) ||
         open_spool(profiler, folder) < 0 || cairn_gate_open(profiler, words) < 0)
         return NULL;
     cairn_exact_spool(&profiler->exact, &profiler->spool, describe);
     open_timeline(profiler, times_bytes, ring);
     if (cairn_costs_keep(profiler, costs) < 0 ||
-        (limit > 0 && cairn_gate_limit(profiler, limit, passed) < 0))
+        (limit > 0 && cairn_gate_limit(profiler, limit, &left) < 0))
         return NULL;
     find_exit(profiler);
     profiler->apart = true;
