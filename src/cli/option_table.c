@@ -1024,7 +1024,8 @@ const struct cairn_option cairn_options[] = {
     {.name = "version",
      .kind = CAIRN_VALUE_FLAG,
      .group = CAIRN_GROUP_GENERAL,
-     .commands = FOR_ALL,
+     .commands =
+         FOR_ALL & ~(CAIRN_FOR_KERNPROF | CAIRN_FOR_LINE_PROFILER), /* they have their own */
      .offset = FIELD(version),
      .brief = "the version of Cairn",
      .detail = "With nothing else."},
