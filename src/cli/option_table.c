@@ -189,12 +189,13 @@ const struct cairn_option cairn_options[] = {
      .range = "a name, and no more than 32 of them",
      .offset = FIELD(counted),
      .brief = "count and time lines, inside the program",
-     .detail = "Of the functions that WHERE means: a name, a qualified name, a module, "
-               "MODULE:QUALNAME or FILE:LINE; may be given several times. Without WHERE those of "
-               "the program's own module. Functions with the decorator @profile are counted in "
-               "any case. Events come from chosen code alone; before 3.12 each call is looked at. "
-               "--lines=hybrid reads no clock: hits are exact, times those of the samples; with "
-               "it, --lines=WHERE says where (a function called hybrid is MODULE:hybrid)."},
+     .detail =
+         "Of the functions that WHERE means: a name, a qualified name, a class (its methods), a "
+         "module, MODULE:QUALNAME or FILE:LINE; may be given several times. Without WHERE "
+         "those of the program's own module. Functions with the decorator @profile are counted in "
+         "any case. Events come from chosen code alone; before 3.12 each call is looked at. "
+         "--lines=hybrid reads no clock: hits are exact, times those of the samples; with "
+         "it, --lines=WHERE says where (a function called hybrid is MODULE:hybrid)."},
     {.name = "hybrid",
      .kind = CAIRN_VALUE_FLAG,
      .group = CAIRN_GROUP_RECORD,
@@ -212,8 +213,10 @@ const struct cairn_option cairn_options[] = {
      .range = "a name, and no more than 32 of them",
      .offset = FIELD(counted),
      .brief = "only lines of this function, module or FILE:LINE",
-     .detail = "May be given several times: a name, a qualified name, a module, MODULE:QUALNAME or "
-               "FILE:LINE. Without it the lines of the program's own module are counted."},
+     .detail =
+         "May be given several times: a name, a qualified name, a class (its methods), a module, "
+         "MODULE:QUALNAME or FILE:LINE. Without it the lines of the program's own module are "
+         "counted."},
     {.name = "in",
      .kind = CAIRN_VALUE_PLACES,
      .group = CAIRN_GROUP_RECORD,
@@ -222,9 +225,11 @@ const struct cairn_option cairn_options[] = {
      .range = "a name, and no more than 32 of them",
      .offset = FIELD(called),
      .brief = "only calls of this function, module or FILE:LINE",
-     .detail = "May be given several times: a name, a qualified name, a module, MODULE:QUALNAME or "
-               "FILE:LINE. Calls of functions of C are those that such code makes. Other code is "
-               "let go from Python 3.12 on; what it takes is in the time of its callers."},
+     .detail =
+         "May be given several times: a name, a qualified name, a class (its methods), a module, "
+         "MODULE:QUALNAME or FILE:LINE. Calls of functions of C are those that such code makes. "
+         "Other code is "
+         "let go from Python 3.12 on; what it takes is in the time of its callers."},
     {.name = "opcodes",
      .kind = CAIRN_VALUE_FLAG,
      .group = CAIRN_GROUP_RECORD,
