@@ -51,6 +51,12 @@ def check_use(venv, folder, has_engine=True):
         assert {row["name"]: row.get("calls") for row in report["rows"]}["answer"] == 1000
         text = execute(["python", "-m", "cairn.cprofile", "program.py"], cwd=folder, env=env).expect().text
         assert re.search(r"^ *1000 .*program.py:3\(answer\)", text, re.MULTILINE), text
+        again = execute(["cairn", "cprofile", "-s", "calls", "program.py"], cwd=folder, env=env).expect().text
+        assert re.search(r"^ *1000 .*program.py:3\(answer\)", again, re.MULTILINE), again
+        words = ["kernprof", "-l", "-v", "-p", "program.py", "program.py"]
+        for command in (["cairn", *words], ["python", "-m", "cairn.kernprof", *words[1:]]):
+            lines = execute(command, cwd=folder, env=env).expect().text
+            assert re.search(r"^ *4 +1000 .* return n$", lines, re.MULTILINE), lines
 
 
 def test_one_wheel_works_in_every_python(interpreter, wheel, folder):
