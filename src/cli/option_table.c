@@ -322,8 +322,9 @@ const struct cairn_option cairn_options[] = {
      .offset = FIELD(python),
      .brief = "the Python that runs a script, -m or -c",
      .detail = "The default is the one a script names in its first line, then the active virtual "
-               "environment's python3, then the first python3 in PATH. `cairn attach` takes "
-               "it as well, and has no use for it."},
+               "environment's python3, then that of the one whose cairn was called by its path, "
+               "then the first python3 in PATH. `cairn attach` takes it as well, and has no use "
+               "for it."},
     {.name = "report",
      .kind = CAIRN_VALUE_FILE,
      .group = CAIRN_GROUP_RECORD,
