@@ -12,74 +12,55 @@ import io
 import os
 import pkgutil
 import runpy
+import shlex
 import shutil
 import sys
+import tempfile
+import textwrap
 import threading
-from argparse import REMAINDER, ArgumentParser
 
-from cairn import _cprofile, _frames, cprofile, line_profiler
+from cairn import _cprofile, _frames, _lpwords, cprofile, line_profiler
 
-FAILED = 125
 STDOUT = sys.stdout  # as it was at the start
-VERSION = "5.0"  # of the kernprof whose words these are
+DEFAULTS = {"line_by_line": False, "builtin": False, "rich": False, "skip_zero": False,
+            "summarize": False, "preimports": True, "prof_imports": False, "verbose": 0,
+            "outfile": "", "setup": "", "unit": 1e-6, "output_interval": 0,
+            "prof_mod": ()}  # fmt: skip
 
 
 def options():
-    parser = ArgumentParser(prog="kernprof", description="Runs and profiles a Python program.")
-    add = parser.add_argument
-    add("-V", "--version", action="version", version=VERSION)
-    add("-l", "--line-by-line", action="store_true", help="count lines, not calls; implies -b")
-    add("-b", "--builtin", action="store_true", help="put `profile` among the builtins")
+    parser = _lpwords.Words(line_profiler.__version__, "--config", prog="kernprof",
+                            usage="kernprof [OPTIONS] SCRIPT.py | -m MODULE | -c CODE | - [ARGS]",
+                            description="Runs and profiles a Python program.")  # fmt: skip
+    add, switch = parser.add_argument, parser.switch
+    switch("-l", "--line-by-line", help="count lines, not calls; implies -b")
+    switch("-b", "--builtin", help="put `profile` among the builtins")
     add("-s", "--setup", metavar="FILE", help="a Python file to run first")
-    add("-p", "--prof-mod", action="append", default=[], metavar="NAMES",
-        help="with -l: profile these, separated by commas: the program's file, modules, "
-             "module.function")
-    add("--no-preimports", action="store_true", help="do not import what -p names beforehand")
-    add("--prof-imports", action="store_true", help="accepted; name the modules with -p")
+    add("-p", "--prof-mod", action="append", metavar="NAMES",
+        help="with -l: profile these, separated by commas: files, modules, module.function; an "
+             "empty one takes back what was named before")  # fmt: skip
+    switch("--preimports", help="import what -p names beforehand (so it is; --no-preimports)")
+    switch("--prof-imports", help="not there: name the modules with -p")
     add("-o", "--outfile", metavar="FILE", help="where the profile goes (PROGRAM.lprof or .prof)")
-    add("-v", "--verbose", "--view", action="count", default=0, help="show the profile as well")
+    add("-v", "--verbose", "--view", action="count", help="show the profile as well")
     add("-q", "--quiet", action="count", default=0, help="say less")
-    add("-r", "--rich", action="store_true", help="accepted; the text is plain")
-    add("-u", "--unit", type=float, default=1e-6, metavar="SECONDS",
-        help="unit of the times that are shown (1e-6)")
-    add("-z", "--skip-zero", action="store_true", help="leave out functions that were not called")
-    add("--summarize", action="store_true", help="a line for each function")
-    add("-i", "--output-interval", type=int, nargs="?", const=1, default=0, metavar="SECONDS",
-        help="write the profile every so often")
-    add("--no-config", action="store_true", help="accepted; no file is read")
+    switch("--summarize", help="a line for each function")
+    add("-i", "--output-interval", type=int, nargs="?", const=1, metavar="SECONDS",
+        help="write the profile every so often")  # fmt: skip
     return parser
 
 
-SWITCHES = {"line-by-line", "builtin", "rich", "skip-zero", "summarize", "preimports",
-            "prof-imports", "config"}  # fmt: skip
-
-
-def plain(word):
-    """--switch=yes and --no-switch=no are --switch, the other way round --no-switch or nothing."""
-    name, _, value = word.partition("=")
-    negated = name.startswith("--no-")
-    name = name[5:] if negated else name[2:]
-    if not word.startswith("--") or name not in SWITCHES or not value:
-        return [word]
-    if value.lower() not in ("y", "yes", "t", "true", "on", "1"):
-        negated = not negated
-    if negated:
-        return ["--no-" + name] if name in ("preimports", "config") else []
-    return [] if name in ("preimports", "config") else ["--" + name]
-
-
-def split(words):
-    """kernprof's own words, how the program is named, the program, its words."""
-    taking = {"-s", "--setup", "-p", "--prof-mod", "-o", "--outfile", "-u", "--unit"}
-    at = 0
+def split(parser, words):
+    """kernprof's own words, how the program is named, the program and its words."""
+    ours, at = [], 0
     while at < len(words) and words[at].startswith("-") and words[at] not in ("-m", "-c", "-"):
         if words[at] == "--":
-            return words[:at], "", words[at + 1 :]
-        maybe = words[at] in ("-i", "--output-interval") and words[at + 1 : at + 2]
-        at += 2 if words[at] in taking or (maybe and maybe[0].isdigit()) else 1
+            return ours, "", words[at + 1 :]
+        taken, at = parser.one(words, at)
+        ours += taken
     if words[at : at + 1] in (["-m"], ["-c"]):
-        return words[:at], words[at], words[at + 1 :]
-    return words[:at], "", words[at:]
+        return ours, words[at], words[at + 1 :]
+    return ours, "", words[at:]
 
 
 # --- what is profiled without a decorator ---
@@ -100,19 +81,55 @@ def modules_of(name):
 
 
 def add_named(profiler, name):
-    """A module, or something in one."""
-    try:
-        for module in modules_of(name):
-            profiler.add_module(module)
-        return
-    except ImportError as failure:
-        inside, _, last = name.rpartition(".")
-        if not inside:
-            raise
-        thing = getattr(importlib.import_module(inside), last, None)
+    """A module, or something in one: module.Class.method. A package is taken with all that is in it,
+    package.__init__ by itself. False: there is nothing of that name."""
+    if name.endswith(".__init__"):
+        profiler.add_module(importlib.import_module(name[: -len(".__init__")]))
+        return True
+    parts = name.split(".")
+    for many in range(len(parts), 0, -1):
+        module = ".".join(parts[:many])
+        try:
+            thing = importlib.import_module(module)
+        except ModuleNotFoundError as failure:
+            if failure.name is None or not f"{module}.".startswith(f"{failure.name}."):
+                raise  # it is there, and what it imports is not
+            continue
+        for part in parts[many:]:
+            thing = getattr(thing, part, None)
         if thing is None:
-            raise failure
-    profiler.add_function(thing)
+            return False
+        if many == len(parts):
+            for found in modules_of(name):
+                profiler.add_module(found)
+        else:
+            profiler.add_function(thing)
+        return True
+    return False
+
+
+def module_of(file):
+    """As what a file would be imported."""
+    path = os.path.abspath(os.path.join(file, "__init__.py") if os.path.isdir(file) else file)
+    folder, last = os.path.split(os.path.splitext(path)[0])
+    parts = [last]
+    while os.path.exists(os.path.join(folder, "__init__.py")):
+        folder, last = os.path.split(folder)
+        parts.insert(0, last)
+    return ".".join(parts)
+
+
+def targets_of(chunks):
+    """What -p names: a file's name may hold commas; an empty one takes back what came before."""
+    targets = {}
+    for chunk in chunks:
+        if not chunk:
+            targets.clear()
+            continue
+        for target in [chunk] if os.path.isfile(chunk) else chunk.split(","):
+            if target:
+                targets[target] = None
+    return list(targets)
 
 
 def is_program(target, program):
@@ -128,29 +145,50 @@ class Run:
         self.program = program
         self.lines = chosen.line_by_line
         self.profiler = line_profiler.LineProfiler() if self.lines else ByCount()
-        default = {"-c": "cairn"}.get(kind, os.path.basename(program))
-        if self.from_stdin():
-            default = "stdin"
-        default += ".lprof" if self.lines else ".prof"
-        self.said = chosen.outfile or default
+        self.source = None  # of -c and -, which is put into a file of its own
+        if kind == "-c":
+            self.source, self.program = program, "kernprof-command.py"
+        elif kind == "" and program == "-":
+            self.source, self.program = sys.stdin.read(), "kernprof-stdin.py"
+        self.said = chosen.outfile or self.nobody_said()
         self.outfile = os.path.abspath(self.said)
 
-    def from_stdin(self):
-        return self.kind == "" and self.program == "-"
+    def nobody_said(self):
+        """PROGRAM.lprof; what has no name of its own does not take the place of an older file."""
+        extension = ".lprof" if self.lines else ".prof"
+        if self.source is None:
+            return os.path.basename(self.program) + extension
+        prefix = os.path.splitext(self.program)[0] + "-"
+        handle, path = tempfile.mkstemp(dir=os.curdir, prefix=prefix, suffix=extension)
+        os.close(handle)
+        return os.path.basename(path)
+
+    def write_source(self):
+        """So that text and tracebacks find its lines. It is there until the end of this process."""
+        folder, owner = tempfile.mkdtemp(), os.getpid()
+
+        def remove():
+            if os.getpid() == owner:  # not of a forked child
+                shutil.rmtree(folder, ignore_errors=True)
+
+        atexit.register(remove)
+        self.program = sys.argv[0] = os.path.join(folder, self.program)
+        with open(self.program, "w", encoding="utf-8") as file:
+            file.write(textwrap.dedent(self.source) + "\n")
 
     def code(self):
         """What is to be run, the names that it finds, and the program's own code."""
-        if self.from_stdin():
-            code = compile(sys.stdin.read(), "<stdin>", "exec")
-            return code, {"__name__": "__main__"}, code
+        if self.source is not None:
+            self.write_source()
+            here = sys.path[:]
+            code, names = _cprofile.of_script(self.program)
+            sys.path[:] = here  # nothing is to be imported from beside it
+            return code, names, code
         if self.kind == "-m":
             # As runpy.run_module() does, which keeps the code to itself.
             _, spec, code = runpy._get_module_details(self.program)
             names = {"run": runpy._run_module_code, "code": code, "spec": spec}
             return "run(code, None, '__main__', spec)", names, code
-        if self.kind == "-c":
-            code = compile(self.program, "<string>", "exec")
-            return code, {"__name__": "__main__"}, code
         if not os.path.exists(self.program) and os.sep not in self.program:
             self.program = shutil.which(self.program) or self.program  # as a shell would find it
         if not os.path.isfile(self.program):
@@ -159,28 +197,33 @@ class Run:
         return code, names, code
 
     def choose(self, code):
-        targets = [one for words in self.chosen.prof_mod for one in words.split(",") if one]
+        """What -p names, and of -c and - all functions."""
+        targets = targets_of(self.chosen.prof_mod) if self.lines else []
+        own = [one for one in targets if one == self.program or is_program(one, self.program)
+               or self.is_itself(one)]  # fmt: skip
         absent = []
-        for target in targets if self.lines else ():
-            if target == self.program or is_program(target, self.program):
-                self.profiler.add_functions_of(code)
-            elif not self.chosen.no_preimports and not self.add(target):
+        for target in targets if self.chosen.preimports else ():
+            if target not in own and not self.add(target):
                 absent.append(target)
+        if self.lines and (own or self.source is not None):
+            self.profiler.add_functions_of(code)
         if absent:
             many = "s" if len(absent) > 1 else ""
             print(f"kernprof: {len(absent)} profiling target{many} not found: {absent}", file=sys.stderr)
+        if self.chosen.prof_imports:
+            print("kernprof: --prof-imports does nothing here: name the modules with -p", file=sys.stderr)
+
+    def is_itself(self, target):
+        """Of -m, also by the name of its file."""
+        return self.kind == "-m" and os.path.isfile(target) and module_of(target) == self.program
 
     def add(self, target):
         """False: there is nothing of that name."""
-        if os.sep in target or target.endswith(".py"):
-            return False  # of files, only the program's is taken
-        try:
-            add_named(self.profiler, target)
-        except ModuleNotFoundError as failure:
-            if failure.name is None or not f"{target}.".startswith(f"{failure.name}."):
-                raise
+        if os.path.exists(target) and (os.sep in target or target.endswith(".py")):
+            target = module_of(target)
+        elif not all(part.isidentifier() for part in target.split(".")):
             return False
-        return True
+        return add_named(self.profiler, target)
 
     def setup(self):
         if self.chosen.line_by_line or self.chosen.builtin:
@@ -204,7 +247,7 @@ class Run:
                 self.setup()
                 self.choose(own)
                 with self.quiet():
-                    if whole or (self.lines and self.chosen.prof_mod):
+                    if whole or (self.lines and (self.chosen.prof_mod or self.source is not None)):
                         self.profiler.runctx(code, names, names)
                     else:
                         exec(code, names, names)
@@ -241,7 +284,10 @@ class Run:
 
     def finish(self):
         level = self.chosen.verbose - self.chosen.quiet
-        self.profiler.dump_stats(self.outfile)
+        if self.lines and self.source is not None:
+            self.profiler.dump_stats(self.outfile, without=self.program)  # nobody will find its lines
+        else:
+            self.profiler.dump_stats(self.outfile)
         # json.tool, for one, closes its output; others put something else there.
         with contextlib.redirect_stdout(sys.stderr if STDOUT.closed else STDOUT):
             if level >= 0:
@@ -249,12 +295,13 @@ class Run:
             if level > 0 and self.lines:
                 self.profiler.print_stats(
                     output_unit=self.chosen.unit, stripzeros=self.chosen.skip_zero,
-                    summarize=self.chosen.summarize)  # fmt: skip
+                    summarize=self.chosen.summarize, config=self.chosen.config)  # fmt: skip
             elif level > 0:
                 self.profiler.print_stats()
             elif level == 0:
-                tool = "cairn.line_profiler" if self.lines else "pstats"
-                print(f"Inspect results with:\n{sys.executable} -m {tool} {self.said}")
+                tool = "cairn.line_profiler -rmt" if self.lines else "pstats"
+                words = f"{shlex.quote(sys.executable)} -m {tool} {shlex.quote(self.said)}"
+                print(f"Inspect results with:\n{words}")
 
 
 class ByCount(cprofile.Profile):
@@ -291,13 +338,13 @@ class ByCount(cprofile.Profile):
 
 
 def main():
-    ours, kind, rest = split(sys.argv[1:])
     parser = options()
-    parser.add_argument("words", nargs=REMAINDER)
-    chosen = parser.parse_args([word for given in ours for word in plain(given)])
+    ours, kind, rest = split(parser, sys.argv[1:])
+    chosen = parser.parse_args(ours)
+    parser.settle(chosen, "kernprof", DEFAULTS)
     if not rest:
         parser.error("name a program: SCRIPT.py, -m MODULE or -c CODE")
-    sys.argv[:] = rest if kind != "-c" else ["-c", *rest[1:]]
+    sys.argv[:] = rest
     run = Run(chosen, kind, rest[0])
     try:
         return run.run()

@@ -1,30 +1,46 @@
 """`python -m cairn.line_profiler FILE.lprof …`: shows what kernprof wrote; several are added up."""
 import sys
-from argparse import ArgumentParser
 
-from cairn import line_profiler
+from cairn import _lpwords, line_profiler
 
 BAD_FILE = 123
 
 
+DEFAULTS = {"unit": 1e-6, "rich": False, "skip_zero": False, "sort": False, "summarize": False}
+
+
 def options():
-    parser = ArgumentParser(
-        prog="line_profiler", description="Shows line profiles (.lprof files) that kernprof or "
-        "LineProfiler.dump_stats() wrote."
+    parser = _lpwords.Words(
+        line_profiler.__version__, "-c", "--config", prog="line_profiler",
+        usage="line_profiler [OPTIONS] FILE.lprof ...", description="Shows line profiles (.lprof "
+        "files) that kernprof or LineProfiler.dump_stats() wrote."
     )  # fmt: skip
-    parser.add_argument("-u", "--unit", type=float, default=1e-6, metavar="SECONDS",
-                        help="unit of the times that are shown (1e-6)")  # fmt: skip
-    parser.add_argument("-r", "--rich", action="store_true", help="accepted; the text is plain")
-    parser.add_argument("-z", "--skip-zero", action="store_true",
-                        help="leave out functions that were not called")  # fmt: skip
-    parser.add_argument("-t", "--sort", action="store_true", help="the longest last")
-    parser.add_argument("-m", "--summarize", action="store_true", help="a line for each function")
+    parser.switch("-t", "--sort", help="the longest last")
+    parser.switch("-m", "--summarize", help="a line for each function")
     parser.add_argument("profile_output", nargs="+", help=".lprof files")
     return parser
 
 
+def said(parser, words):
+    """What is asked for: options may stand in front of files and behind them."""
+    options, files, at = [], [], 0
+    while at < len(words):
+        if words[at] == "--":
+            files += words[at + 1 :]
+            break
+        if words[at].startswith("-") and words[at] != "-":
+            taken, at = parser.one(words, at)
+            options += taken
+        else:
+            files.append(words[at])
+            at += 1
+    return parser.parse_args([*options, "--", *files] if files else options)
+
+
 def main():
-    chosen = options().parse_args()
+    parser = options()
+    chosen = said(parser, sys.argv[1:])
+    parser.settle(chosen, "cli", DEFAULTS)
     try:
         stats = line_profiler.load_stats(*chosen.profile_output)
     except (OSError, ValueError) as failure:
@@ -32,7 +48,7 @@ def main():
         return BAD_FILE
     try:
         stats.print(output_unit=chosen.unit, stripzeros=chosen.skip_zero, sort=chosen.sort,
-                    summarize=chosen.summarize)  # fmt: skip
+                    summarize=chosen.summarize, config=chosen.config)  # fmt: skip
         sys.stdout.flush()
     except BrokenPipeError as failure:
         sys.stdout = None  # nobody reads it

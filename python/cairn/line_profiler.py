@@ -11,11 +11,12 @@ import inspect
 import linecache
 import os
 import sys
+import time
 import types
 import warnings
 
 import cairn._exact as _exact
-from cairn import _lprof
+from cairn import _lpconfig, _lprof
 
 __all__ = ["LineProfiler", "LineStats", "load_stats", "show_text", "profile"]
 
@@ -102,20 +103,21 @@ def number(value, width):
     return text if len(text) <= width else f"{value:5.3g}"
 
 
-def cells_of(rows, scale):
+def cells_of(rows, scale, widths=WIDTHS):
     total = sum(time for _, _, time in rows)
     cells = {}
     for line, hits, time in rows:
-        count = str(hits) if len(str(hits)) <= WIDTHS["hits"] else f"{hits:g}"
-        per_hit = number(time * scale / hits, WIDTHS["perhit"]) if hits else ""
+        count = str(hits) if len(str(hits)) <= widths["hits"] else f"{hits:g}"
+        per_hit = number(time * scale / hits, widths["perhit"]) if hits else ""
         share = f"{100 * time / total:5.1f}" if total else ""
-        cells[line] = (count, number(time * scale, WIDTHS["time"]), per_hit, share)
+        cells[line] = (count, number(time * scale, widths["time"]), per_hit, share)
     return cells
 
 
 def show_func(filename, start_lineno, func_name, timings, unit, output_unit=None, stream=None,
-              stripzeros=False, **unused):  # fmt: skip
+              stripzeros=False, column_widths=None, **unused):  # fmt: skip
     """One function's lines, beside its source where there is one."""
+    columns = {**WIDTHS, **(column_widths or {})}
     stream = sys.stdout if stream is None else stream
     if stripzeros and not any(hits for _, hits, _ in timings):
         return
@@ -132,10 +134,10 @@ def show_func(filename, start_lineno, func_name, timings, unit, output_unit=None
         )
         numbers = [line for line, _, _ in timings] or [start_lineno]
         source = [""] * (max(numbers) - min(min(numbers), start_lineno) + 1)
-    cells = cells_of(timings, unit / (output_unit or unit))
-    widths = [WIDTHS["line"]] + [
+    cells = cells_of(timings, unit / (output_unit or unit), columns)
+    widths = [columns["line"]] + [
         max([width, *(len(row[i]) for row in cells.values())])
-        for i, width in enumerate(list(WIDTHS.values())[1:])
+        for i, width in enumerate([columns[name] for name in WIDTHS][1:])
     ]
 
     def put(numbers, text):
@@ -150,15 +152,17 @@ def show_func(filename, start_lineno, func_name, timings, unit, output_unit=None
 
 
 def show_text(stats, unit, output_unit=None, stream=None, stripzeros=False, details=True,
-              summarize=False, sort=False, rich=False, **unused):  # fmt: skip
-    """All functions. `rich` is accepted, and changes nothing."""
+              summarize=False, sort=False, rich=False, config=None, **unused):  # fmt: skip
+    """All functions. `rich` is accepted, and changes nothing; widths of columns are those that
+    `config` tells (_lpconfig)."""
+    widths = _lpconfig.merged(WIDTHS, _lpconfig.load(config, "show").get("column_widths", {}))
     stream = sys.stdout if stream is None else stream
     stream.write(f"Timer unit: {unit if output_unit is None else output_unit:g} s\n\n")
     items = list(stats.items())
     if sort:
         items.sort(key=lambda item: sum(time for _, _, time in item[1]))
     for (file, first, name), rows in items if details else ():
-        show_func(file, first, name, rows, unit, output_unit, stream, stripzeros)
+        show_func(file, first, name, rows, unit, output_unit, stream, stripzeros, widths)
     for (file, first, name), rows in items if summarize else ():
         total = sum(time for _, _, time in rows) * unit
         if total or not stripzeros:
@@ -417,13 +421,16 @@ class LineProfiler:
         return LineStats(
             {
                 key: [(line, hits, round(time * scale)) for line, (hits, time) in sorted(lines.items())]
-                for key, lines in sorted(sums.items())
+                for key, lines in sums.items()
             },
             UNIT,
         )
 
-    def dump_stats(self, filename):
-        self.get_stats().to_file(filename)
+    def dump_stats(self, filename, *, without=None):
+        """`without` what is defined in that file."""
+        stats = self.get_stats()
+        stats.timings = {key: rows for key, rows in stats.timings.items() if key[0] != without}
+        stats.to_file(filename)
 
     dump_while_it_runs = dump_stats
 
@@ -433,7 +440,7 @@ class LineProfiler:
 
 # --- @profile in a program ---
 
-OFF = {"", "0", "off", "false", "no"}
+OFF = {"", "0", "off", "false", "f", "no", "n"}
 
 
 def is_of_multiprocessing():
@@ -445,13 +452,22 @@ def is_of_multiprocessing():
     )
 
 
+SETUP = {"environ_flags": ["LINE_PROFILE"], "cli_flags": ["--line-profile", "--line_profile"]}
+WRITE = {"output_prefix": "profile_output", "lprof": True, "text": True, "timestamped_text": True,
+         "stdout": True}  # fmt: skip
+SHOW = {"sort": True, "stripzeros": True, "rich": True, "details": False, "summarize": True}
+
+
 class GlobalProfiler:
     """`profile`: a decorator that does nothing unless LINE_PROFILE=1, --line-profile is among the
     program's words, or enable() was called."""
 
-    def __init__(self):
-        self.output_prefix = "profile_output"
-        self.show_config = {"sort": 1, "stripzeros": 1, "rich": 0, "details": 0, "summarize": 1}
+    def __init__(self, config=None):
+        self._config = config
+        self.setup_config = _lpconfig.merged(SETUP, _lpconfig.load(config, "setup"))
+        self.write_config = _lpconfig.merged(WRITE, _lpconfig.load(config, "write"))
+        self.show_config = _lpconfig.merged(SHOW, _lpconfig.load(config, "show"))
+        self.output_prefix = self.write_config.pop("output_prefix")
         self._profile = None
         self._pid = 0
         self.enabled = None
@@ -460,8 +476,9 @@ class GlobalProfiler:
         return self.enabled is not False
 
     def _decide(self):
-        asked = os.environ.get("LINE_PROFILE", "").lower() not in OFF
-        if asked or "--line-profile" in sys.argv:
+        flags = self.setup_config["environ_flags"]
+        asked = any(os.environ.get(flag, "").lower() not in OFF for flag in flags)
+        if asked or any(flag in sys.argv for flag in self.setup_config["cli_flags"]):
             self.enable()
         else:
             self.enabled = False
@@ -484,16 +501,26 @@ class GlobalProfiler:
         return self._profile(func) if self.enabled else func
 
     def show(self):
-        """Writes PREFIX.lprof and PREFIX.txt, and prints the summary; not in children."""
+        """Prints the summary, and writes PREFIX.txt, the same with the time in its name, and
+        PREFIX.lprof; not in children."""
         if os.getpid() != self._pid or is_of_multiprocessing():
             return
         stats = self._profile.get_stats()
-        stats.to_file(self.output_prefix + ".lprof")
-        with open(self.output_prefix + ".txt", "w", encoding="utf-8") as file:
-            stats.print(file, sort=True, summarize=True)
-        stats.print(sys.stdout, **self.show_config)
-        print(f"Wrote profile results to {self.output_prefix}.txt")
-        print(f"Wrote profile results to {self.output_prefix}.lprof")
+        if self.write_config["stdout"]:
+            stats.print(sys.stdout, config=self._config, **self.show_config)
+        written = [name for name, wanted in (
+            (f"{self.output_prefix}.txt", self.write_config["text"]),
+            (time.strftime(f"{self.output_prefix}_%Y-%m-%dT%H%M%S.txt"), self.write_config["timestamped_text"]),
+        ) if wanted]  # fmt: skip
+        for name in written:
+            with open(name, "w", encoding="utf-8") as file:
+                stats.print(file, config=self._config, **{**self.show_config, "details": True})
+            print(f"Wrote profile results to {name}")
+        if self.write_config["lprof"]:
+            name = f"{self.output_prefix}.lprof"
+            stats.to_file(name)
+            print(f"Wrote profile results to {name}\nTo view details run:")
+            print(f"{sys.executable} -m cairn.line_profiler -rtmz {name}")
 
 
 profile = GlobalProfiler()

@@ -176,12 +176,14 @@ const struct cairn_command cairn_commands[] = {
      .bit = CAIRN_FOR_KERNPROF,
      .run = cairn_cmd_tool,
      .tool = true,
-     .synopsis = "[--python PATH] [-l] [-v] [-o FILE] [-p NAMES] SCRIPT.py ARGS | -m MODULE ARGS",
+     .synopsis = "[--python PATH] [-l] [-v] [-o FILE] [-p NAMES] SCRIPT.py ARGS | -m MODULE ARGS | "
+                 "-c CODE ARGS | - ARGS",
      .brief = "count and time lines, as `kernprof -l` does",
      .max_words = SIZE_MAX,
      .detail = "Takes the words that kernprof takes: with -l the lines of functions with the "
                "decorator @profile, and of those that -p names, are counted and timed, and go into "
                "a file; -v shows them. Other code is not slowed down. Without -l it is cprofile. "
+               "-h shows all of its words. "
                "The exit status is the program's.",
      .example = "cairn kernprof -l -v script.py\ncairn kernprof -l -v -p script.py script.py"},
     {.name = "line_profiler",
@@ -192,7 +194,8 @@ const struct cairn_command cairn_commands[] = {
      .brief = "show what kernprof wrote, as line_profiler does",
      .max_words = SIZE_MAX,
      .detail = "Lines with their hits and times beside the source; several files are added up. "
-               "Files of line_profiler are read without running anything in them.",
+               "Files of line_profiler are read without running anything in them. -h shows all "
+               "of its words.",
      .example = "cairn line_profiler -z script.py.lprof"},
     {.name = "imports",
      .bit = CAIRN_FOR_IMPORTS,

@@ -189,12 +189,13 @@ const struct cairn_option cairn_options[] = {
      .range = "a name, and no more than 32 of them",
      .offset = FIELD(counted),
      .brief = "count and time lines, inside the program",
-     .detail = "Of the functions that WHERE means: a name, a qualified name, a module, "
-               "MODULE:QUALNAME or FILE:LINE; may be given several times. Without WHERE those of "
-               "the program's own module. Functions with the decorator @profile are counted in "
-               "any case. Events come from chosen code alone; before 3.12 each call is looked at. "
-               "--lines=hybrid reads no clock: hits are exact, times those of the samples; with "
-               "it, --lines=WHERE says where (a function called hybrid is MODULE:hybrid)."},
+     .detail =
+         "Of the functions that WHERE means: a name, a qualified name, a class (its methods), a "
+         "module, MODULE:QUALNAME or FILE:LINE; may be given several times. Without WHERE "
+         "those of the program's own module. Functions with the decorator @profile are counted in "
+         "any case. Events come from chosen code alone; before 3.12 each call is looked at. "
+         "--lines=hybrid reads no clock: hits are exact, times those of the samples; with "
+         "it, --lines=WHERE says where (a function called hybrid is MODULE:hybrid)."},
     {.name = "hybrid",
      .kind = CAIRN_VALUE_FLAG,
      .group = CAIRN_GROUP_RECORD,
@@ -212,8 +213,10 @@ const struct cairn_option cairn_options[] = {
      .range = "a name, and no more than 32 of them",
      .offset = FIELD(counted),
      .brief = "only lines of this function, module or FILE:LINE",
-     .detail = "May be given several times: a name, a qualified name, a module, MODULE:QUALNAME or "
-               "FILE:LINE. Without it the lines of the program's own module are counted."},
+     .detail =
+         "May be given several times: a name, a qualified name, a class (its methods), a module, "
+         "MODULE:QUALNAME or FILE:LINE. Without it the lines of the program's own module are "
+         "counted."},
     {.name = "in",
      .kind = CAIRN_VALUE_PLACES,
      .group = CAIRN_GROUP_RECORD,
@@ -222,9 +225,11 @@ const struct cairn_option cairn_options[] = {
      .range = "a name, and no more than 32 of them",
      .offset = FIELD(called),
      .brief = "only calls of this function, module or FILE:LINE",
-     .detail = "May be given several times: a name, a qualified name, a module, MODULE:QUALNAME or "
-               "FILE:LINE. Calls of functions of C are those that such code makes. Other code is "
-               "let go from Python 3.12 on; what it takes is in the time of its callers."},
+     .detail =
+         "May be given several times: a name, a qualified name, a class (its methods), a module, "
+         "MODULE:QUALNAME or FILE:LINE. Calls of functions of C are those that such code makes. "
+         "Other code is "
+         "let go from Python 3.12 on; what it takes is in the time of its callers."},
     {.name = "opcodes",
      .kind = CAIRN_VALUE_FLAG,
      .group = CAIRN_GROUP_RECORD,
@@ -317,8 +322,9 @@ const struct cairn_option cairn_options[] = {
      .offset = FIELD(python),
      .brief = "the Python that runs a script, -m or -c",
      .detail = "The default is the one a script names in its first line, then the active virtual "
-               "environment's python3, then the first python3 in PATH. `cairn attach` takes "
-               "it as well, and has no use for it."},
+               "environment's python3, then that of the one whose cairn was called by its path, "
+               "then the first python3 in PATH. `cairn attach` takes it as well, and has no use "
+               "for it."},
     {.name = "report",
      .kind = CAIRN_VALUE_FILE,
      .group = CAIRN_GROUP_RECORD,
@@ -1024,7 +1030,8 @@ const struct cairn_option cairn_options[] = {
     {.name = "version",
      .kind = CAIRN_VALUE_FLAG,
      .group = CAIRN_GROUP_GENERAL,
-     .commands = FOR_ALL,
+     .commands =
+         FOR_ALL & ~(CAIRN_FOR_KERNPROF | CAIRN_FOR_LINE_PROFILER), /* they have their own */
      .offset = FIELD(version),
      .brief = "the version of Cairn",
      .detail = "With nothing else."},

@@ -160,6 +160,22 @@ def test_the_program_is_main_and_its_status_is_kept(counting, cairn):
     assert ended.talk == ""
 
 
+def test_the_command_counts_what_python_m_counts(counting, cairn):
+    """The folder that -m looked into is known to the import system: no finder is made for it anew."""
+    (cairn.folder / "imports.py").write_text("import this_one\n")
+    (cairn.folder / "this_one.py").write_text("import calendar\n")
+    counted = []
+    for _ in range(2):  # the first round compiles
+        real = harness.execute([counting.executable, "-m", "cProfile", "-s", "stdname", "imports.py"],
+                               cwd=cairn.folder, env=cairn.environment()).expect()  # fmt: skip
+        ours = cairn_cprofile(counting, cairn, "-s", "stdname", "imports.py").expect()
+        counted = [
+            re.findall(r"^ +([\d/]+) .* (<frozen importlib[^ ]*|[^ ]*zipimport.*)$", text, re.MULTILINE)
+            for text in (real.text, ours.text)
+        ]
+    assert len(counted[0]) > 20 and counted[1] == counted[0]
+
+
 def test_a_module_is_main_as_well(counting, cairn):
     ended = cairn_cprofile(counting, cairn, "-m", "words", "main").expect()
     assert ended.text.splitlines()[1:3] == ["['main'] __main__", "True"]

@@ -180,6 +180,72 @@ def test_profile_in_a_program(counting, folder):
     assert (folder / "profile_output.lprof").exists()
 
 
+EXPLICIT = """
+from TOOL import profile
+@profile
+def f(n):
+    return n + 1
+@profile
+def never():
+    pass
+print(f(1))
+"""
+
+
+@pytest.mark.parametrize("config", ["", "[tool.line_profiler.write]\noutput_prefix = 'other'\n"
+                                    "text = false\n[tool.line_profiler.show]\nstripzeros = false\n"
+                                    "details = true\n[tool.line_profiler.setup]\n"
+                                    "environ_flags = ['LOOK']\n"])
+def test_what_the_decorator_writes_is_what_the_real_one_writes(folder, config):
+    """In the folder, and on stdout; a file that Cairn finds may say how, as with the real one."""
+    found = {}
+    for tool in ("line_profiler", "cairn.line_profiler"):
+        place = folder / tool
+        place.mkdir()
+        (place / "pyproject.toml").write_text(config)
+        (place / "program.py").write_text(EXPLICIT.replace("TOOL", tool))
+        environment = harness.Cairn(folder).environment(
+            PYTHONPATH=str(harness.ROOT / "build" / "python"), LOOK="1", LINE_PROFILE="1" if not config else ""
+        )
+        command = [sys.executable, "program.py"]
+        text = harness.execute(command, env=environment, cwd=place).expect().text
+        text = masked(text.replace(str(place), "/HERE").replace("-m cairn.", "-m "))
+        day = re.compile(r"_\d{4}-\d\d-\d\dT\d{6}")
+        text = re.sub(r"(?m)^\S+( -m line_profiler)", r"python\1", day.sub("_DAY", text))
+        files = sorted(day.sub("_DAY", file.name) for file in place.iterdir() if file.is_file())
+        plain = [masked(file.read_text().replace(str(place), "/HERE")) for file in sorted(place.glob("*.txt"))]
+        found[tool] = (text, files, plain)
+    assert found["cairn.line_profiler"] == found["line_profiler"]
+
+
+def test_a_found_file_does_not_say_what_is_run(folder, program):
+    """A folder may be somebody else's; one that is named, by words or the environment, is one's own."""
+    (folder / "pyproject.toml").write_text(
+        "[tool.line_profiler.kernprof]\nsetup = 'other.py'\noutfile = 'other.lprof'\n"
+        "line-by-line = true\n"
+    )
+    (folder / "other.py").write_text("print('ran')\n")
+    ended = module(folder, "cairn.kernprof", program.name).expect()
+    assert "ran" not in ended.text and "may not say `setup`" in ended.talk
+    assert (folder / "program.py.lprof").exists() and not (folder / "other.lprof").exists()
+    ended = module(folder, "cairn.kernprof", "--config", "pyproject.toml", program.name).expect()
+    assert "ran" in ended.text and (folder / "other.lprof").exists() and ended.talk == ""
+    ended = module(folder, "cairn.kernprof", "--no-config", "-b", program.name).expect()
+    assert (folder / "program.py.prof").exists() and ended.talk == ""
+
+
+def test_words_that_do_nothing_say_so(cairn, counting, program):
+    """On every version: no TOML is read until 3.10, unless tomli is there."""
+    if counting.chroot:
+        pytest.skip("the command cannot start a Python in another root folder")
+    (cairn.folder / "some.toml").write_text("[tool.line_profiler.kernprof]\nskip-zero = true\n")
+    words = ["--python", counting.executable, "--config", "some.toml", "-l", "-v", "--prof-imports"]
+    ended = cairn("kernprof", *words, program.name).expect()
+    assert "--prof-imports does nothing here" in ended.talk
+    assert ("never" in ended.text) == ("is not read" in ended.talk)
+    assert counting.version < (3, 11) or "never" not in ended.text
+
+
 def test_a_program_that_fails_shows_its_own_frames(cairn, python, program):
     program.write_text("@profile\ndef f():\n    raise KeyError\ndef g():\n    f()\ng()\n")
     ended = cairn("kernprof", "--python", python.executable, "-l", program.name)

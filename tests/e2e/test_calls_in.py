@@ -76,3 +76,71 @@ def test_what_is_not_named_is_in_the_time_of_its_caller(traced):
     row = traced("f")["f"]
     assert row["self_s"] >= 21 * 0.002 and row["total_s"] >= row["self_s"]
     assert traced("each")["each"]["resumes"] == 6
+
+
+CLASSES = """
+class Shape:
+    sides = [n for n in range(3)]
+    twice = lambda self: 2 * self.area()
+    def __init__(self):
+        self.kept = [n for n in self.sides]
+    def area(self):
+        def inner():
+            return 1
+        return inner()
+    @classmethod
+    def make(cls):
+        return cls()
+    @staticmethod
+    def helper():
+        return 3
+    @property
+    def half(self):
+        return self.area() / 2
+    class Part:
+        def deep(self):
+            return 4
+class Child(Shape):
+    def area(self):
+        return super().area()
+def Shapes():
+    return Shape.make()
+def outer():
+    class Local:
+        def area(self):
+            return 5
+    return Local().area()
+def borrowed(self):
+    return 6
+Shape.borrowed = borrowed
+Shapes().twice(), Shape.helper(), Shape().half, Shape.Part().deep()
+Child().area(), outer(), Shape().borrowed()
+"""
+OF_SHAPE = {"__init__", "<lambda>", "area", "make", "helper", "half", "deep"}
+
+
+@pytest.mark.parametrize("where, wanted", [
+    ("Shape", OF_SHAPE),
+    ("program:Shape", OF_SHAPE),
+    ("__main__:Shape", OF_SHAPE),
+    ("Part", {"deep"}),
+    ("Shape.Part", {"deep"}),
+    ("Child", {"area"}),
+    ("Local", {"area"}),
+    ("other:Shape", set()),
+    ("Sha", set()),
+])
+def test_a_class_means_its_methods(cairn, interpreter, counts_place, where, wanted):
+    """Those that are defined in it and in classes in it, as line_profiler's add_class() takes them: not
+    what is defined within a method, is lent to the class, or is in one that is derived from it."""
+    script = Path(counts_place.get("TMPDIR", cairn.folder)) / "program.py"
+    script.write_text(CLASSES)
+    chroot = ["chroot", interpreter.chroot] if interpreter.chroot else []
+    cairn("trace", "--in", where, f"--lines={where}", "--force", "--report", "none", "-o", "x.cairn", "--",
+          *chroot, interpreter.executable, script, env=counts_place).expect()  # fmt: skip
+    report = cairn.report(cairn.folder / "x.cairn")
+    calls = {(row["name"], row["first_line"]) for row in report["rows"]
+             if row.get("calls") and row["kind"] == "python"}  # fmt: skip
+    lines = {row["function"].split(".")[-1] for row in report["lines"]}
+    assert {name for name, _ in calls} == wanted == lines
+    assert len(calls) == len(wanted), calls  # one area() alone, not the others

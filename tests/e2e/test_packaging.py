@@ -51,6 +51,26 @@ def check_use(venv, folder, has_engine=True):
         assert {row["name"]: row.get("calls") for row in report["rows"]}["answer"] == 1000
         text = execute(["python", "-m", "cairn.cprofile", "program.py"], cwd=folder, env=env).expect().text
         assert re.search(r"^ *1000 .*program.py:3\(answer\)", text, re.MULTILINE), text
+        again = execute(["cairn", "cprofile", "-s", "calls", "program.py"], cwd=folder, env=env).expect().text
+        assert re.search(r"^ *1000 .*program.py:3\(answer\)", again, re.MULTILINE), again
+        words = ["kernprof", "-l", "-v", "-p", "program.py", "program.py"]
+        for command in (["cairn", *words], ["python", "-m", "cairn.kernprof", *words[1:]]):
+            lines = execute(command, cwd=folder, env=env).expect().text
+            assert re.search(r"^ *4 +1000 .* return n$", lines, re.MULTILINE), lines
+
+
+def check_by_path(venv, folder):
+    """Not activated, the command means the Python that it was installed for, as others there do; by
+    a link from elsewhere (pipx makes such) that of PATH."""
+    (folder / "who.py").write_text("import sys\nprint(sys.prefix)\n")
+    (folder / "link").symlink_to(venv / "bin" / "cairn")
+    env = harness.Cairn(folder).environment(PATH="/usr/bin:/bin")
+    for command in (["cprofile"], ["run", "--report", "none", "-o", "who.cairn"]):
+        said = execute([venv / "bin" / "cairn", *command, "who.py"], cwd=folder, env=env).expect().text
+        assert said.splitlines()[0] == str(venv), said
+    said = execute([folder / "link", "run", "--report", "none", "-o", "link.cairn", "who.py"],
+                   cwd=folder, env=env).expect().text  # fmt: skip
+    assert said.splitlines()[0] != str(venv)
 
 
 def test_one_wheel_works_in_every_python(interpreter, wheel, folder):
@@ -59,6 +79,8 @@ def test_one_wheel_works_in_every_python(interpreter, wheel, folder):
     venv, ended = install(interpreter, folder, wheel)
     ended.expect()
     check_use(venv, folder, interpreter.has_engine())
+    if interpreter.has_engine():
+        check_by_path(venv, folder)
 
 
 def test_a_wheel_holds_what_it_lists(wheel):

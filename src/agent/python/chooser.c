@@ -1,9 +1,12 @@
 #include "chooser.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define MOST_WRAPPED 32
+#define MOST_NESTED 64  /* code in code; more than the compiler makes */
+#define PATH_BYTES 1024 /* of a qualified name; who has a longer one is not found by it */
 
 int cairn_chooser_init(struct cairn_chooser *chooser, PyObject *words)
 {
@@ -13,12 +16,14 @@ int cairn_chooser_init(struct cairn_chooser *chooser, PyObject *words)
     }
     Py_INCREF(words);
     chooser->words = words;
+    chooser->methods = NULL;
     return 0;
 }
 
 void cairn_chooser_release(struct cairn_chooser *chooser)
 {
     Py_CLEAR(chooser->words);
+    Py_CLEAR(chooser->methods);
 }
 
 static bool equals(PyObject *text, const char *word, size_t length)
@@ -35,6 +40,29 @@ static PyObject *module_of(PyObject *globals)
 {
     return globals != NULL && PyDict_Check(globals) ? PyDict_GetItemString(globals, "__name__")
                                                     : NULL;
+}
+
+/* The body of a class: it is not optimised, as those of functions are, nor called <module>. */
+static bool is_class_body(PyCodeObject *code)
+{
+    return (code->co_flags & CO_OPTIMIZED) == 0 && !equals(code->co_name, "<module>", 8);
+}
+
+/* Lambdas are members of a class as functions are; what a body's comprehensions run is none. */
+static bool may_be_method(PyCodeObject *code)
+{
+    const char *name = PyUnicode_AsUTF8(code->co_name);
+
+    return (code->co_flags & CO_OPTIMIZED) != 0 && name != NULL &&
+           (name[0] != '<' || strcmp(name, "<lambda>") == 0);
+}
+
+/* Whether a word is the qualified name of a class, or the last part of it. */
+static bool names_class(const char *word, size_t length, const char *path, size_t size)
+{
+    if (size < length || memcmp(path + size - length, word, length) != 0)
+        return false;
+    return size == length || (path[size - length - 1] == '.' && memchr(word, '.', length) == NULL);
 }
 
 #if PY_VERSION_HEX < 0x030b0000
@@ -98,6 +126,32 @@ static bool is_called(PyCodeObject *code, PyObject *globals, const char *name, s
            is_at(code, globals, name, length);
 #endif
 }
+
+#if PY_VERSION_HEX >= 0x030b0000
+/* Whether the word names a class that this is defined in; what is within a function of it is not.
+ */
+static bool is_in_class(PyCodeObject *code, PyObject *globals, const char *word, size_t length)
+{
+    Py_ssize_t size = 0;
+    const char *path = PyUnicode_AsUTF8AndSize(code->co_qualname, &size), *dot, *from, *next;
+
+    (void)globals;
+    if (path == NULL || !may_be_method(code))
+        return false;
+    for (from = path; (next = strstr(from, "<locals>.")) != NULL;)
+        from = next + strlen("<locals>.");
+    for (dot = strchr(from, '.'); dot != NULL; dot = strchr(dot + 1, '.'))
+        if (names_class(word, length, path, (size_t)(dot - path)))
+            return true;
+    return false;
+}
+#else
+/* Of a class whose module was there before anybody looked: by what is in it now. */
+static bool is_in_class(PyCodeObject *code, PyObject *globals, const char *word, size_t length)
+{
+    return may_be_method(code) && is_at(code, globals, word, length);
+}
+#endif
 
 static bool has_line(PyCodeObject *code, long line)
 {
@@ -177,37 +231,154 @@ static bool is_module(PyCodeObject *code, PyObject *globals, const char *name, s
            strcmp(base + length, ".py") == 0;
 }
 
-static bool is_meant(const char *word, size_t length, PyCodeObject *code, PyObject *globals)
+/* A word without what stands in front of its colon; false: it means another module, or a line. */
+static bool is_name(const char **word, size_t *length, PyCodeObject *code, PyObject *globals)
+{
+    const char *colon = memrchr(*word, ':', *length);
+    size_t head = colon == NULL ? 0 : (size_t)(colon - *word);
+
+    if (colon == NULL)
+        return true;
+    if (!is_module(code, globals, *word, head))
+        return false;
+    *word = colon + 1;
+    *length -= head + 1;
+    return true;
+}
+
+static bool is_place(const char *word, size_t length, PyCodeObject *code)
 {
     const char *colon = memrchr(word, ':', length);
-    size_t head = colon == NULL ? 0 : (size_t)(colon - word);
     char *end;
     long line;
 
-    if (colon == NULL)
-        return equals(code->co_name, word, length) || is_called(code, globals, word, length) ||
-               is_module(code, globals, word, length);
+    if (colon == NULL || colon[1] == '\0')
+        return false;
     line = strtol(colon + 1, &end, 10);
-    if (colon[1] != '\0' && *end == '\0')
-        return is_file(code->co_filename, word, head) && has_line(code, line);
-    return is_module(code, globals, word, head) &&
-           (equals(code->co_name, colon + 1, length - head - 1) ||
-            is_called(code, globals, colon + 1, length - head - 1));
+    return *end == '\0' && is_file(code->co_filename, word, (size_t)(colon - word)) &&
+           has_line(code, line);
 }
 
-bool cairn_chooser_wants(const struct cairn_chooser *chooser, PyCodeObject *code, PyObject *globals)
+static bool is_meant(const char *word, size_t length, PyCodeObject *code, PyObject *globals,
+                     bool knows_methods)
+{
+    const char *name = word;
+    size_t size = length;
+
+    if (is_place(word, length, code))
+        return true;
+    if (is_name(&name, &size, code, globals) &&
+        ((!is_class_body(code) &&
+          (equals(code->co_name, name, size) || is_called(code, globals, name, size))) ||
+         (!knows_methods && is_in_class(code, globals, name, size))))
+        return true;
+    return name == word && is_module(code, globals, word, length);
+}
+
+#if PY_VERSION_HEX < 0x030b0000
+/* Where code lies in a module, as it is gone through. */
+struct walk {
+    struct cairn_chooser *chooser;
+    PyObject *globals;
+    size_t size;
+    char path[PATH_BYTES]; /* the qualified name of where we are */
+};
+
+static int keep(struct cairn_chooser *chooser, void *address, PyObject *what)
+{
+    PyObject *key = PyLong_FromVoidPtr(address);
+    int code = key == NULL ? -1 : PyDict_SetItem(chooser->methods, key, what);
+
+    Py_XDECREF(key);
+    return code;
+}
+
+static bool is_kept(const struct cairn_chooser *chooser, void *address)
+{
+    PyObject *key = chooser->methods == NULL ? NULL : PyLong_FromVoidPtr(address);
+    bool is = key != NULL && PyDict_GetItem(chooser->methods, key) != NULL;
+
+    Py_XDECREF(key);
+    return is;
+}
+
+static bool is_named(const struct walk *walk, PyCodeObject *code)
+{
+    PyObject *words = walk->chooser->words;
+
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(words); i++) {
+        Py_ssize_t size;
+        const char *word = PyUnicode_AsUTF8AndSize(PyList_GET_ITEM(words, i), &size);
+        size_t length = (size_t)size;
+
+        if (word != NULL && is_name(&word, &length, code, walk->globals) &&
+            names_class(word, length, walk->path, walk->size))
+            return true;
+    }
+    return false;
+}
+
+/* Keeps the methods of classes that are named. `inside`: this is the body of one. */
+static int look_through(struct walk *walk, PyCodeObject *code, bool inside, int left)
+{
+    size_t before = walk->size;
+    int result = 0;
+
+    for (Py_ssize_t i = 0; result == 0 && left > 0 && i < PyTuple_GET_SIZE(code->co_consts); i++) {
+        PyCodeObject *part = (PyCodeObject *)PyTuple_GET_ITEM(code->co_consts, i);
+        const char *name;
+
+        if (!PyCode_Check((PyObject *)part) || (name = PyUnicode_AsUTF8(part->co_name)) == NULL)
+            continue;
+        if (inside && may_be_method(part))
+            result = keep(walk->chooser, part, (PyObject *)part);
+        walk->size += (size_t)snprintf(walk->path + before, sizeof(walk->path) - before, "%s%s",
+                                       name, is_class_body(part) ? "" : ".<locals>");
+        if (result == 0 && walk->size + 1 < sizeof(walk->path)) {
+            bool is = is_class_body(part) && (inside || is_named(walk, part));
+
+            walk->path[walk->size++] = '.';
+            result = look_through(walk, part, is, left - 1);
+        }
+        walk->size = before;
+    }
+    return result;
+}
+
+/* A module's body runs before anything in it does. */
+static void learn_methods(struct cairn_chooser *chooser, PyCodeObject *code, PyObject *globals)
+{
+    struct walk walk = {.chooser = chooser, .globals = globals};
+
+    if (!equals(code->co_name, "<module>", 8))
+        return;
+    if (chooser->methods == NULL)
+        chooser->methods = PyDict_New();
+    if (chooser->methods != NULL && keep(chooser, globals, Py_None) == 0)
+        (void)look_through(&walk, code, false, MOST_NESTED);
+    PyErr_Clear();
+}
+#endif
+
+bool cairn_chooser_wants(struct cairn_chooser *chooser, PyCodeObject *code, PyObject *globals)
 {
     Py_ssize_t count = PyList_GET_SIZE(chooser->words);
     PyObject *type, *value, *trace;
-    bool wants;
+    bool wants, knows_methods = false;
 
     PyErr_Fetch(&type, &value, &trace);
     wants = count == 0 && is_the_programs(globals);
+#if PY_VERSION_HEX < 0x030b0000
+    if (count > 0)
+        learn_methods(chooser, code, globals);
+    wants = wants || is_kept(chooser, code);
+    knows_methods = is_kept(chooser, globals);
+#endif
     for (Py_ssize_t i = 0; !wants && i < count; i++) {
         Py_ssize_t length;
         const char *word = PyUnicode_AsUTF8AndSize(PyList_GET_ITEM(chooser->words, i), &length);
 
-        wants = word != NULL && is_meant(word, (size_t)length, code, globals);
+        wants = word != NULL && is_meant(word, (size_t)length, code, globals, knows_methods);
     }
     PyErr_Clear();
     PyErr_Restore(type, value, trace);
