@@ -1,3 +1,4 @@
+/* exact.c is long because what happens at an event is one path, whose parts are inlined into it. */
 #include "exact.h"
 
 #include "exact_parts.h"

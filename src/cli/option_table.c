@@ -228,8 +228,7 @@ const struct cairn_option cairn_options[] = {
      .detail =
          "May be given several times: a name, a qualified name, a class (its methods), a module, "
          "MODULE:QUALNAME or FILE:LINE. Calls of functions of C are those that such code makes. "
-         "Other code is "
-         "let go from Python 3.12 on; what it takes is in the time of its callers."},
+         "Other code is let go from Python 3.12 on; what it takes is in the time of its callers."},
     {.name = "opcodes",
      .kind = CAIRN_VALUE_FLAG,
      .group = CAIRN_GROUP_RECORD,

@@ -491,18 +491,15 @@ static PyMethodDef profiler_methods[] = {
     {"getstats", profiler_getstats, METH_NOARGS,
      "getstats() -> list of profiler_entry objects\n\nWhat was counted of calls that are over."},
     {"record", cairn_profiler_record, METH_VARARGS,
-     "record(folder, words, on=True, times_bytes=0, ring=False, costs=(), limit=0, "
-     "passed=0, counted=0, plain_passed=0, "
-     "plain_counted=0)\n\nStart counting into a "
-     "file in "
-     "`folder`, for good; if not `on`, when enabled. Of code that the words mean; without words, "
-     "of "
-     "all. Keeps when calls were in up to `times_bytes`, of a ring the latest; and with it what "
-     "counting costs, as ns: a call, so much of it inside; the same of C, and of a resume. Of a "
-     "`limit`, a share, more is not to be spent on it than that of what the program needs; "
-     "`passed`: "
-     "what an event costs that is not counted, ns; `counted`: a call whose time is not taken; the "
-     "same where, until 3.11, nothing but these is counted."},
+     "record(folder, words, on=True, times_bytes=0, ring=False, costs=(), limit=0, passed=0, "
+     "counted=0, plain_passed=0, plain_counted=0)\n\n"
+     "Start counting into a file in `folder`, for good; if not `on`, when enabled. Of code that "
+     "the words mean; without words, of all. Keeps when calls were in up to `times_bytes`, of a "
+     "ring the latest; and with it what counting costs, as ns: a call, so much of it inside; the "
+     "same of C, and of a resume. Of a `limit`, a share, more is not to be spent on it than that "
+     "of what the program needs; `passed`: what an event costs that is not counted, ns; "
+     "`counted`: a call whose time is not taken; the same where, until 3.11, nothing but these is "
+     "counted."},
     {"only", cairn_profiler_only, METH_O,
      "only(words)\n\nCount calls of code that the words mean, from before enable() on."},
     {"count", cairn_profiler_count, METH_O,
