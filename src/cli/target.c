@@ -109,21 +109,25 @@ bool cairn_target_is_script(const char *word)
 
 /* Called by its path in a virtual environment, the command means the Python there, as what else pip
  * puts there does. Found in PATH, or by a link that lies there, it may be a tool in a place of its
- * own, which has no modules of the program. */
-static bool find_beside(struct cairn_buf *ret_path)
+ * own, which has no modules of the program. 0, -CAIRN_ENOTFOUND or -CAIRN_ENOMEM. */
+static int find_beside(struct cairn_buf *ret_path)
 {
     const char *slash = strrchr(program_invocation_name, '/');
     int size = slash == NULL ? 0 : (int)(slash - program_invocation_name);
 
     if (slash == NULL)
-        return false;
+        return -CAIRN_ENOTFOUND;
     cairn_buf_clear(ret_path);
     cairn_buf_printf(ret_path, "%.*s/../pyvenv.cfg", size, program_invocation_name);
-    if (ret_path->code < 0 || access(cairn_buf_cstr(ret_path), F_OK) != 0)
-        return false;
+    if (ret_path->code < 0)
+        return -CAIRN_ENOMEM;
+    if (access(cairn_buf_cstr(ret_path), F_OK) != 0)
+        return -CAIRN_ENOTFOUND;
     cairn_buf_clear(ret_path);
     cairn_buf_printf(ret_path, "%.*s/python3", size, program_invocation_name);
-    return ret_path->code == 0 && access(cairn_buf_cstr(ret_path), X_OK) == 0;
+    if (ret_path->code < 0)
+        return -CAIRN_ENOMEM;
+    return access(cairn_buf_cstr(ret_path), X_OK) == 0 ? 0 : -CAIRN_ENOTFOUND;
 }
 
 /* Finds the Python that is to run something: --python, the venv's, else `name` from PATH. */
@@ -143,8 +147,11 @@ static int find_python(const char *python, const char *name, struct cairn_buf *r
         if (access(cairn_buf_cstr(ret_path), X_OK) == 0)
             return 0;
     }
-    if (strncmp(name, "python3.", 8) != 0 && find_beside(ret_path))
-        return 0;
+    if (strncmp(name, "python3.", 8) != 0) {
+        code = find_beside(ret_path);
+        if (code != -CAIRN_ENOTFOUND)
+            return code;
+    }
     if (strcmp(name, "python3") != 0) {
         code = cairn_findexec(name, ret_path, NULL);
         if (code == 0 || code == -CAIRN_ENOMEM)

@@ -290,7 +290,7 @@ struct found {
     uint64_t calls, resumes, hits, rows;
     uint64_t units[UNITS], unit_rows;
     uint64_t given_rows, ints, others, given; /* hits of what the third was given */
-    bool judged;                              /* before: whether timelines are whole */
+    bool judged;                              /* before: whether the file is whole */
     uint64_t times, time_ns, total_ns; /* rows of timelines, the sum of them, that of the tree */
 };
 
@@ -343,7 +343,7 @@ static void add_given(const struct cairn_table *table, struct found *found)
     assert_non_null(kinds);
     assert_non_null(hits);
     for (size_t i = 0; i < table->row_count; i++) {
-        assert_int_equal(offsets[i], 2 * 2);
+        assert_true(!found->judged || offsets[i] == 2 * 2);
         found->given += hits[i];
         if (kinds[i] == 0)
             found->others += hits[i];
