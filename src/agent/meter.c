@@ -243,6 +243,11 @@ void cairn_meter_end(struct cairn_exact *exact)
     cairn_exact_stop(exact);
 }
 
+bool cairn_meter_has_ended(const struct cairn_exact *exact)
+{
+    return exact->meter.host.share > 0 && !exact->meter.on;
+}
+
 /* What was counted so far ends here, and was paid for; from now on there is but one kind of event.
  */
 static void turn_plain(struct cairn_exact *exact)

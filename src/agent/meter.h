@@ -66,8 +66,11 @@ void cairn_meter_begin(struct cairn_exact *exact, const struct cairn_meter_host 
 /* In a child made by fork: its books begin. */
 void cairn_meter_again(struct cairn_exact *exact);
 
-/* All counting ends here. */
+/* All counting ends here, for good. */
 void cairn_meter_end(struct cairn_exact *exact);
+
+/* Whether it did: what may be spent is spent, whoever asks for more. */
+bool cairn_meter_has_ended(const struct cairn_exact *exact);
 
 /* Writes the books into the spool. */
 void cairn_meter_write(struct cairn_exact *exact);

@@ -80,7 +80,8 @@ def counted(cairn, interpreter, counts_place, program):
 
     def run(*options, args=(COUNT,)):
         done = cairn("run", *options, "--force", "--report", "none", "-o", "x.cairn", "--", *chroot,
-                     interpreter.executable, program, *args, env=counts_place).expect()  # fmt: skip
+                     interpreter.executable, program, *args,
+                     env={**counts_place, "PYTHONPATH": interpreter.package()}).expect()  # fmt: skip
         assert done.text.endswith("done\n")
         report = cairn.report(cairn.folder / "x.cairn")
         return report["quality"], {row["name"]: row for row in report["rows"]}
@@ -112,6 +113,39 @@ def test_what_is_hot_and_small_is_let_go(cairn, interpreter, counted):
     assert quality["let_go"] >= 1 or quality["counted_plainly"] == 1
     # After it was let go there were no more events of it: the books hold what was counted.
     assert quality["events"] < 3 * COUNT or rows["tiny"]["calls_exact"]
+
+
+TURNED_ON_AGAIN = """
+import cairn, sys
+def tiny(n):
+    return n
+def calls(count):
+    for i in range(count):
+        tiny(i)
+def late(n):
+    return n
+def nest(depth):
+    return nest(depth - 1) if depth else 0
+calls(int(sys.argv[1]))
+cairn.stop()
+cairn.start()
+for i in range(1000):
+    late(i)
+if sys.version_info >= (3, 11):  # where depth takes no stack
+    sys.setrecursionlimit(100_000)
+    nest(60_000)
+    cairn.stop()
+    cairn.start()
+    nest(60_000)
+print("done")
+"""
+
+
+def test_what_ended_does_not_begin_again(counted, program):
+    """Nor does a program that is deep run out of stack, be it counted by PEP 523 or no more."""
+    program.write_text(TURNED_ON_AGAIN)
+    quality, rows = counted("--exact", "--max-overhead=0.1%")
+    assert "late" not in rows if quality["counting_ended"] else rows["late"]["calls"] == 1000
 
 
 def test_with_room_enough_nothing_is_let_go(counted):

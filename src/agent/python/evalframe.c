@@ -90,6 +90,8 @@ static PyObject *around_plainly(struct cairn_profiler *profiler, PyThreadState *
         return cairn_eval_pass(&slot, thread, frame, throws);
     if (nested >= MOST_NESTED && profiler->exact.meter.on)
         cairn_meter_end(&profiler->exact);
+    if (nested >= MOST_NESTED && evaluates && cairn_meter_has_ended(&profiler->exact))
+        leave_slot(); /* an audit hook forbade the end */
     nested++;
     result = cairn_eval_pass(&slot, thread, frame, throws);
     nested--;

@@ -230,7 +230,7 @@ static PyObject *profiler_enable(PyObject *self, PyObject *args, PyObject *named
     if (set_enabled(self) < 0)
         return NULL;
     profiler->enabled = 1;
-    if (cairn_events_begin(profiler) < 0) {
+    if (!cairn_meter_has_ended(&profiler->exact) && cairn_events_begin(profiler) < 0) {
         PyObject *type, *value, *trace;
 
         PyErr_Fetch(&type, &value, &trace);
