@@ -5,7 +5,7 @@ sys.argv as `python -m NAME …` would have set them, and nothing is put into th
 """
 import os
 import sys
-from importlib.machinery import PathFinder
+from _frozen_importlib_external import PathFinder  # which is there, and importlib need not be
 
 NOT_SUPPORTED = 124
 
@@ -31,7 +31,7 @@ def begin():
         sys.path[:1] = [] if safe else [os.getcwd()]
     except OSError:
         sys.path[0] = ""
-    if not safe:
+    if name == "cprofile" and not safe:
         PathFinder.find_spec(name, sys.path[:1])  # -m has looked there: imports cost the same calls
     return tool.main()
 

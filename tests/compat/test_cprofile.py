@@ -162,6 +162,8 @@ def test_the_program_is_main_and_its_status_is_kept(counting, cairn):
 
 def test_the_command_counts_what_python_m_counts(counting, cairn):
     """The folder that -m looked into is known to the import system: no finder is made for it anew."""
+    if counting.chroot:
+        pytest.skip("cProfile is run in the folder of the program, which is in no chroot")
     (cairn.folder / "imports.py").write_text("import this_one\n")
     (cairn.folder / "this_one.py").write_text("import calendar\n")
     counted = []
