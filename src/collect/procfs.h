@@ -13,12 +13,14 @@
 #include "buf.h"
 #include "vec.h"
 
+#define CAIRN_COMM_BYTES 64
+
 struct cairn_proc_stat {
     char state; /* R S D T t Z X I */
     pid_t ppid;
     uint64_t start_ns; /* since boot, in steps of a clock tick; tells incarnations of a pid apart */
     uint64_t start_stack; /* where its first stack begins: drawn by exec, kept by fork. 0: hidden */
-    char comm[64];
+    char comm[CAIRN_COMM_BYTES];
 };
 
 CAIRN_VEC_DECLARE(cairn_pids, pid_t);

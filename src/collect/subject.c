@@ -37,6 +37,7 @@ int cairn_subject_new(pid_t pid, uint64_t now_ns, struct cairn_subject **ret_sub
     subject->pid = pid;
     subject->parent = stat.ppid;
     subject->same_namespace = ns_pid == pid;
+    memcpy(subject->comm, stat.comm, sizeof(subject->comm));
     subject->start_ns = stat.start_ns;
     subject->seen_ns =
         cairn_clock_mono_ns(); /* later than now_ns: it may be younger than the tick */

@@ -81,12 +81,13 @@ enum cairn_subject_python {
 
 struct cairn_subject {
     pid_t pid, parent;
-    bool same_namespace;        /* thread ids need no translation */
-    uint64_t start_ns, seen_ns; /* since boot; MONOTONIC, when it was first met */
-    uint64_t exec_ns;           /* when its program was */
-    uint64_t start_stack;       /* of the program it runs, as cairn_proc_stat() says */
-    uint8_t birth;              /* enum cairn_birth */
-    bool nameless;              /* an exec was on its way when its track was written */
+    char comm[CAIRN_COMM_BYTES]; /* what the kernel called it when it was met */
+    bool same_namespace;         /* thread ids need no translation */
+    uint64_t start_ns, seen_ns;  /* since boot; MONOTONIC, when it was first met */
+    uint64_t exec_ns;            /* when its program was */
+    uint64_t start_stack;        /* of the program it runs, as cairn_proc_stat() says */
+    uint8_t birth;               /* enum cairn_birth */
+    bool nameless;               /* an exec was on its way when its track was written */
     uint32_t track;
     enum cairn_subject_python python;
     struct cairn_pyread *py;

@@ -48,7 +48,8 @@ int cairn_tracks_process(struct cairn_writer *writer, uint32_t boot_id, uint32_t
     if (!subject->track || parent_track < subject->track)
         def.parent = parent_track;
     cairn_buf_init(&text, CAIRN_STRING_MAX_BYTES);
-    cairn_proc_stat(subject->pid, 0, &stat);
+    if (cairn_proc_stat(subject->pid, 0, &stat) < 0) /* over since it was met */
+        memcpy(stat.comm, subject->comm, sizeof(stat.comm));
     cairn_proc_cmdline(subject->pid, &text); /* fails: it is empty then */
     subject->nameless = text.size_bytes == 0;
     code = cairn_writer_str(writer, stat.comm, &def.name);
