@@ -110,7 +110,10 @@ def test_what_is_hot_and_small_is_let_go(cairn, interpreter, counted):
         assert {row["exact"] for row in rows.values() if row["kind"] in ("c", "type")} == {False}
         assert rows["tiny"]["sampled_self_s"] >= 0
     assert {row["self_exact"] for row in rows.values()} == {False}
-    assert quality["let_go"] >= 1 or quality["counted_plainly"] == 1
+    if interpreter.version >= (3, 12):
+        assert quality["let_go"] >= 1 and quality["counted_plainly"] == 0
+    else:
+        assert quality["let_go"] >= 1 or quality["counted_plainly"] == 1
     # After it was let go there were no more events of it: the books hold what was counted.
     assert quality["events"] < 3 * COUNT or rows["tiny"]["calls_exact"]
 
@@ -203,9 +206,10 @@ def test_what_is_cheap_enough_to_be_counted_is_counted_to_the_end(cairn, interpr
         assert {f"{row['name']} [partly timed]" for row in alone} <= names
 
 
-def test_a_forked_child_lets_go_as_well(counted):
+def test_a_forked_child_lets_go_as_well(interpreter, counted):
     quality, rows = counted("--exact", f"--max-overhead={LIMIT * 100}%", args=(COUNT, "fork"))
-    assert quality["events_lost"] == 0 and (quality["let_go"] >= 1 or quality["counted_plainly"] >= 1)
+    assert quality["events_lost"] == 0
+    assert quality["let_go"] >= 1 or (quality["counted_plainly"] >= 1 and interpreter.version < (3, 12))
     assert rows["tiny"]["exact"] is False
     if rows["tiny"]["calls_exact"]:
         assert rows["tiny"]["calls"] == 4 * COUNT  # of four rounds, one of them in the child
@@ -315,11 +319,14 @@ def test_instructions_of_what_is_hot_and_small_are_let_go(cairn, lines_of):
     assert "let go" not in cairn("dis", "big", "x.cairn").expect().text
 
 
-def test_lines_and_calls_share_what_may_be_spent(lines_of):
+def test_lines_and_calls_share_what_may_be_spent(interpreter, lines_of):
     report, ask = lines_of("--exact", "--lines=tiny", "--lines=big", f"--max-overhead={LIMIT * 100}%")
     quality, rows = report["quality"], {row["name"]: row for row in report["rows"]}
     assert quality["max_overhead"] == LIMIT and 0 < quality["overhead"] < 4 * LIMIT
-    assert quality["let_go"] + quality["counted_plainly"] + quality["counting_ended"] >= 2
+    assert quality["let_go"] >= 2 or (
+        interpreter.version < (3, 12)
+        and quality["let_go"] + quality["counted_plainly"] + quality["counting_ended"] >= 2
+    )
     assert rows["tiny"]["exact"] is False
     assert {row["exact"] for row in report["lines"] if row["function"] == "tiny"} == {False}
 
