@@ -4,22 +4,13 @@
 
 #include "cursor.h"
 #include "elffile.h"
+#include "elfspan.h"
 #include "err.h"
-
-static int read_span(void *ctx, uint64_t offset, void *data, size_t size_bytes)
-{
-    const struct cairn_span *span = ctx;
-
-    if (offset > span->size_bytes || size_bytes > span->size_bytes - offset)
-        return -CAIRN_ESHORT;
-    memcpy(data, span->data + offset, size_bytes);
-    return 0;
-}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size_bytes)
 {
     struct cairn_span span = {data, size_bytes};
-    struct cairn_elffile file = {.read = read_span, .ctx = &span};
+    struct cairn_elffile file = {.read = elfspan_read, .ctx = &span};
     struct cairn_elfsymbol symbols[] = {{"_PyRuntime", 0, 0}, {"Py_Version", 0, 0}};
     uint64_t address, offset, bytes;
 

@@ -6,24 +6,15 @@
 
 #include "cursor.h"
 #include "elfnames.h"
+#include "elfspan.h"
 #include "err.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size_bytes);
 
-static int read_span(void *ctx, uint64_t offset, void *data, size_t size_bytes)
-{
-    const struct cairn_span *span = ctx;
-
-    if (offset > span->size_bytes || size_bytes > span->size_bytes - offset)
-        return -CAIRN_ESHORT;
-    memcpy(data, span->data + offset, size_bytes);
-    return 0;
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size_bytes)
 {
     struct cairn_span span = {data, size_bytes};
-    struct cairn_elfnames names = {.file = {.read = read_span, .ctx = &span}, .max_count = 4096};
+    struct cairn_elfnames names = {.file = {.read = elfspan_read, .ctx = &span}, .max_count = 4096};
     char name[CAIRN_ELFNAME_MAX_BYTES];
 
     if (cairn_elfnames_open(&names) < 0)

@@ -12,6 +12,7 @@
 
 #include "buf.h"
 #include "elffile.h"
+#include "elfspan.h"
 #include "err.h"
 #include "io.h"
 
@@ -33,20 +34,10 @@ static int free_self(void **state)
     return 0;
 }
 
-static int read_span(void *ctx, uint64_t offset, void *data, size_t size_bytes)
-{
-    const struct cairn_span *span = ctx;
-
-    if (offset > span->size_bytes || size_bytes > span->size_bytes - offset)
-        return -CAIRN_ESHORT;
-    memcpy(data, span->data + offset, size_bytes);
-    return 0;
-}
-
 static void test_symbols_and_sections_are_found(void **state)
 {
     struct cairn_span span = cairn_buf_span(&self);
-    struct cairn_elffile file = {.read = read_span, .ctx = &span};
+    struct cairn_elffile file = {.read = elfspan_read, .ctx = &span};
     struct cairn_elfsymbol symbols[] = {{"test_elffile_marker", 0, 0}, {"no_such_symbol", 0, 0}};
     uint64_t address, offset, size_bytes, back;
     int value;
@@ -76,7 +67,7 @@ static void test_foreign_files_are_refused(void **state)
     for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
         uint8_t head[sizeof(Elf64_Ehdr)];
         struct cairn_span span = {head, sizeof(head)};
-        struct cairn_elffile file = {.read = read_span, .ctx = &span};
+        struct cairn_elffile file = {.read = elfspan_read, .ctx = &span};
 
         memcpy(head, self.data, sizeof(head));
         head[places[i]] ^= 0x55;
@@ -93,7 +84,7 @@ static void test_a_cut_file_is_no_trouble(void **state)
     for (size_t size_bytes = 0; size_bytes < self.size_bytes; size_bytes += 997) {
         uint8_t *exact = memcpy(malloc(size_bytes + 1), self.data, size_bytes);
         struct cairn_span span = {exact, size_bytes};
-        struct cairn_elffile file = {.read = read_span, .ctx = &span};
+        struct cairn_elffile file = {.read = elfspan_read, .ctx = &span};
         struct cairn_elfsymbol symbol = {"test_elffile_marker", 0, 0};
         uint64_t address, offset, bytes;
 

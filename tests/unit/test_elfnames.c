@@ -10,6 +10,7 @@
 
 #include "buf.h"
 #include "elfnames.h"
+#include "elfspan.h"
 #include "err.h"
 #include "io.h"
 
@@ -38,20 +39,10 @@ static int free_self(void **state)
     return 0;
 }
 
-static int read_span(void *ctx, uint64_t offset, void *data, size_t size_bytes)
-{
-    const struct cairn_span *span = ctx;
-
-    if (offset > span->size_bytes || size_bytes > span->size_bytes - offset)
-        return -CAIRN_ESHORT;
-    memcpy(data, span->data + offset, size_bytes);
-    return 0;
-}
-
 static void open_span(struct cairn_span *span, size_t max_count, struct cairn_elfnames *ret_names)
 {
-    *ret_names =
-        (struct cairn_elfnames){.file = {.read = read_span, .ctx = span}, .max_count = max_count};
+    *ret_names = (struct cairn_elfnames){.file = {.read = elfspan_read, .ctx = span},
+                                         .max_count = max_count};
     assert_int_equal(cairn_elfnames_open(ret_names), 0);
 }
 
