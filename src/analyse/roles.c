@@ -101,11 +101,13 @@ static const struct cairn_process *maker_of(const struct cairn_process *processe
 static struct cairn_span kind_of(const struct cairn_process *process,
                                  const struct cairn_process *parent)
 {
-    /* Of one that was over at once the command line is not known, only what the kernel calls it. */
-    bool brief = process->birth == CAIRN_BIRTH_UNKNOWN && !process->command.size_bytes;
-    bool same = parent && (brief ? equals(process->name, parent->name)
+    /* Of one that was over at once the command line is not known, only whether it was a copy, or
+     * not even that but what the kernel calls it. */
+    bool brief = !process->command.size_bytes && process->birth != CAIRN_BIRTH_EXEC;
+    bool is_copy = process->birth == CAIRN_BIRTH_FORK;
+    bool same = parent && (brief ? is_copy || equals(process->name, parent->name)
                                  : equals(process->command, parent->command));
-    bool copy = process->birth == CAIRN_BIRTH_FORK || (process->birth != CAIRN_BIRTH_EXEC && same);
+    bool copy = is_copy || (process->birth != CAIRN_BIRTH_EXEC && same);
 
     if (!copy || !parent)
         return exec_kind(process);

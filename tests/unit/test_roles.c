@@ -169,6 +169,28 @@ static void test_without_a_birth_the_command_tells(void **state)
     cairn_model_free(model);
 }
 
+/* It had its stack when it was met and was over when it was asked for its command line. */
+static void test_a_copy_that_was_over_at_once(void **state)
+{
+    struct teller t = {0};
+    struct cairn_model *model;
+    struct cairn_roles roles;
+
+    (void)state;
+    story_begin(&t.story, NULL, 1);
+    tell(&t, 10, 0, "python3 train.py", CAIRN_BIRTH_UNKNOWN, "f /u/a.py:1", 5);
+    tell(&t, 11, 10, "", CAIRN_BIRTH_FORK, "", 0);
+    tell(&t, 12, 11, "python3 train.py", CAIRN_BIRTH_FORK, "f /u/a.py:1", 5);
+    tell(&t, 13, 10, "", CAIRN_BIRTH_EXEC, "[not python]", 5);
+    model = story_end(&t.story);
+    assert_int_equal(cairn_roles_make(model, &roles), 0);
+    assert_label(model, &roles, 11, "train fork");
+    assert_label(model, &roles, 12, "train fork fork");
+    assert_label(model, &roles, 13, "python3");
+    cairn_roles_release(&roles);
+    cairn_model_free(model);
+}
+
 /* Not below site-packages: unpacked beside the program, or a checkout. */
 static void test_a_worker_of_a_library_that_lies_anywhere(void **state)
 {
@@ -276,6 +298,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_process_has_the_role_it_was_started_for),
         cmocka_unit_test(test_without_a_birth_the_command_tells),
+        cmocka_unit_test(test_a_copy_that_was_over_at_once),
         cmocka_unit_test(test_a_worker_of_a_library_that_lies_anywhere),
         cmocka_unit_test(test_times_of_a_role_are_spread_not_added),
         cmocka_unit_test(test_a_filter_takes_roles),
