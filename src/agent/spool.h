@@ -16,7 +16,11 @@
 #define CAIRN_SPOOL_MAGIC 0x31304c4f4f505343ull /* "CSPOOL01" */
 #define CAIRN_SPOOL_REGION_BYTES ((size_t)1 << 30)
 #define CAIRN_SPOOL_PATH_BYTES 512
+#define CAIRN_SPOOL_SUFFIX_BYTES 128
 #define CAIRN_SPOOL_WANTED "wanted" /* the file in the folder that says what is to be counted */
+#define CAIRN_SPOOL_WITHOUT                                                                        \
+    "without" /* an empty one: a Python with modules of the suffix behind                          \
+                 that word (`.cpython-311-x86_64-linux-gnu.so`) had none */
 
 struct cairn_spool_kind {     /* of an engine */
     const char *suffix;       /* of its files' names */

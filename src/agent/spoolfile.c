@@ -110,6 +110,31 @@ static bool is_engines(const char *name)
            has_suffix(name, &cairn_spool_events) || has_suffix(name, &cairn_spool_regions);
 }
 
+static bool is_without(const char *name)
+{
+    return strncmp(name, CAIRN_SPOOL_WITHOUT ".", sizeof(CAIRN_SPOOL_WITHOUT)) == 0;
+}
+
+bool cairn_spoolfile_without(const char *folder, char ret_suffix[CAIRN_SPOOL_SUFFIX_BYTES])
+{
+    struct dirent **names = NULL;
+    int count = scandir(folder, &names, NULL, alphasort);
+    bool any = false;
+
+    for (int i = 0; i < count; i++) {
+        const char *name = names[i]->d_name;
+
+        if (!any && is_without(name)) {
+            (void)snprintf(ret_suffix, CAIRN_SPOOL_SUFFIX_BYTES, "%s",
+                           name + sizeof(CAIRN_SPOOL_WITHOUT) - 1);
+            any = true;
+        }
+        free(names[i]);
+    }
+    free(names);
+    return any;
+}
+
 bool cairn_spoolfile_any(const char *folder)
 {
     struct dirent **names = NULL;
@@ -131,7 +156,8 @@ void cairn_spoolfile_remove_all(const char *folder)
     int count = fd < 0 ? -1 : scandirat(fd, ".", &names, NULL, alphasort);
 
     for (int i = 0; i < count; i++) {
-        if (is_engines(names[i]->d_name) || strcmp(names[i]->d_name, CAIRN_SPOOL_WANTED) == 0)
+        if (is_engines(names[i]->d_name) || is_without(names[i]->d_name) ||
+            strcmp(names[i]->d_name, CAIRN_SPOOL_WANTED) == 0)
             (void)unlinkat(fd, names[i]->d_name, 0);
         free(names[i]);
     }

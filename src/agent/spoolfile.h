@@ -35,6 +35,10 @@ const void *cairn_spoolfile_at(const struct cairn_spoolfile *file, const void *a
 /* Whether an engine left anything in the folder. */
 bool cairn_spoolfile_any(const char *folder);
 
+/* Of a Python that has no engine the suffix of its modules, which may be any text; false: each that
+ * began has one. */
+bool cairn_spoolfile_without(const char *folder, char ret_suffix[CAIRN_SPOOL_SUFFIX_BYTES]);
+
 /* Takes the folder away, with what engines left in it. */
 void cairn_spoolfile_remove_all(const char *folder);
 

@@ -14,26 +14,75 @@
 #include "package.h"
 #include "say.h"
 #include "spoolfile.h"
+#include "writer.h"
 
 #define PATH_MAX_BYTES 4096
 #define LIST_MAX_BYTES (1 << 20)
-#define WRITER_ID 2                      /* beside the collector's */
+#define WRITER_ID 2 /* beside the collector's */
+#define REFUSAL_WRITER_ID 3
+#define REFUSAL_MAX_BYTES 512
 #define FULL_BYTES ((uint64_t)512 << 20) /* of a timeline: 33 million calls of a process */
 #define RING_BYTES ((uint64_t)64 << 20)
+
+/* Why something is not counted that was to be; false: nothing is known to be missing. */
+static bool find_refusal(struct cairn_counting *counting,
+                         const struct cairn_callspool_result *result,
+                         char ret_text[REFUSAL_MAX_BYTES])
+{
+    bool any = result->processes > 0 || result->lines.processes > 0;
+    char suffix[CAIRN_SPOOL_SUFFIX_BYTES];
+
+    if (cairn_spoolfile_without(cairn_buf_cstr(&counting->spool), suffix))
+        (void)snprintf(ret_text, REFUSAL_MAX_BYTES,
+                       "%s: there is no module _exact%s for its Python; `pip install .` makes one, "
+                       "in Cairn's sources, by that Python",
+                       any ? "a process" : "the program", suffix);
+    else if (!any && counting->wants)
+        (void)snprintf(ret_text, REFUSAL_MAX_BYTES,
+                       "the program: no Python began with what counts; -E, -I, -S and a PYTHONPATH "
+                       "set on the way leave it out");
+    else
+        return false;
+    return true;
+}
+
+static int write_refusal(const char *text, struct cairn_sink *sink, struct cairn_err *err)
+{
+    const struct cairn_writer_options options = {
+        .id = REFUSAL_WRITER_ID, .role = "agent", .pid = (uint64_t)getpid()};
+    struct cairn_writer *writer = NULL;
+    int code = cairn_writer_open(sink, &options, &writer);
+
+    if (code == 0)
+        code = cairn_writer_env(writer, "counting.refused",
+                                (struct cairn_span){(const uint8_t *)text, strlen(text)});
+    if (code == 0)
+        code = cairn_writer_flush(writer, CAIRN_CHUNK_DATA, err);
+    else
+        cairn_err_set(err, code, 0, "exact", "why nothing is counted: %s",
+                      cairn_err_sentence(code));
+    cairn_writer_free(writer);
+    return code;
+}
 
 static int add(void *ctx, struct cairn_sink *sink, struct cairn_err *err)
 {
     struct cairn_counting *counting = ctx;
-    struct cairn_callspool_result result;
+    struct cairn_callspool_result result = {0};
+    char refusal[REFUSAL_MAX_BYTES];
+    bool refused;
 
-    if (!cairn_spoolfile_any(cairn_buf_cstr(&counting->spool)))
-        return 0;
-    CAIRN_TRY(
-        cairn_callspool_write(cairn_buf_cstr(&counting->spool), sink, WRITER_ID, &result, err));
+    if (cairn_spoolfile_any(cairn_buf_cstr(&counting->spool)))
+        CAIRN_TRY(
+            cairn_callspool_write(cairn_buf_cstr(&counting->spool), sink, WRITER_ID, &result, err));
+    refused = find_refusal(counting, &result, refusal);
+    if (refused)
+        CAIRN_TRY(write_refusal(refusal, sink, err));
     counting->calls_missing = result.processes > 0 && result.events == 0 && result.lost == 0;
     counting->lines_missing = result.lines.processes > 0 && result.lines.events == 0 &&
                               result.lines.instructions == 0 && result.lines.lost == 0;
-    return result.processes > 0 || result.lines.processes > 0 || result.regions.processes > 0;
+    return refused || result.processes > 0 || result.lines.processes > 0 ||
+           result.regions.processes > 0;
 }
 
 static int make_folder(struct cairn_counting *counting, struct cairn_err *err)
@@ -155,6 +204,7 @@ int cairn_counting_open(struct cairn_counting *counting, const struct cairn_sett
     counting->owner = options->owner;
     counting->announced = 0;
     counting->calls_missing = counting->lines_missing = false;
+    counting->wants = counts(settings) && settings->toggle_signal == 0;
     cairn_buf_init(&counting->spool, PATH_MAX_BYTES);
     code = make_folder(counting, counts(settings) ? err : &unheard);
     if (code == 0)

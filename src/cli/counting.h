@@ -12,6 +12,7 @@ struct cairn_counting {
     const struct cairn_owner *owner;
     pid_t announced; /* for whom the folder is announced (announce.h); 0: for nobody */
     int lock;        /* the announcement's */
+    bool wants;      /* something is to be counted from the start on */
     bool calls_missing, lines_missing; /* where something was to be counted nothing was */
 };
 

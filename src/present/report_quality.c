@@ -267,16 +267,16 @@ static void put_layout(struct cairn_report *report)
     cairn_page_drop(&report->page, &text);
 }
 
-/* Why processes beside those that were read are [unknown]. */
-static void put_refused(struct cairn_report *report)
+/* What the recording says to be missing, by the name of the fact that says why. */
+static void put_refused(struct cairn_report *report, const char *fact, const char *what)
 {
-    struct cairn_span why = cairn_model_env(report->tally->model, "target.refused");
+    struct cairn_span why = cairn_model_env(report->tally->model, fact);
     struct cairn_buf text;
 
     if (!why.size_bytes)
         return;
     cairn_buf_init(&text, TEXT_MAX_BYTES);
-    cairn_buf_add_str(&text, "[unknown] is Python that could not be read: ");
+    cairn_buf_add_str(&text, what);
     cairn_escape_terminal(&text, why);
     cairn_page_prose(&report->page, CAIRN_PAGE_INDENT, cairn_buf_span(&text));
     cairn_page_drop(&report->page, &text);
@@ -415,7 +415,8 @@ void cairn_report_quality(struct cairn_report *report)
     put_engines(report);
     put_overhead(report);
     put_cut_short(report);
-    put_refused(report);
+    put_refused(report, "target.refused", "[unknown] is Python that could not be read: ");
+    put_refused(report, "counting.refused", "not counted: ");
     if (report->facts.children.size_bytes == 4 &&
         memcmp(report->facts.children.data, "poll", 4) == 0)
         cairn_page_prose(page, CAIRN_PAGE_INDENT,

@@ -4,6 +4,7 @@ Judges are a slow tracer in Python and the numbers that a program knows of itsel
 (tests/targets/exact_work.py); where CPython's own profiler is wrong, that is shown first.
 """
 import pstats
+import shutil
 
 import pytest
 
@@ -210,3 +211,59 @@ def test_pstats_has_what_was_counted(cairn, python):
             {caller for caller in told if not caller[2].startswith("[")}
     shown = cairn("pstats", file, data=b"sort calls\nstats 3\n").expect().text
     assert "ncalls" in shown and "nsamples" not in shown
+
+
+def refusal_of(cairn, file):
+    """Why nothing was counted, as the recording has it and the report shows it."""
+    told = cairn.report(file)["recording"]["environment"]["counting.refused"]
+    shown = " ".join(cairn("report", file).expect().text.split())
+    assert f"not counted: {told}" in shown
+    return told
+
+
+@pytest.mark.parametrize("option", ["--exact", "--lines"])
+@pytest.mark.parametrize("alone", ["-I", "-E", "-S"])
+def test_a_python_that_hears_of_nothing_is_told(cairn, python, alone, option):
+    command = [python.executable, alone, *python.command("busy.py", 0.2)[1:]]
+    cairn("run", "-o", "x.cairn", option, "--", *command).expect()
+    assert "-E, -I, -S and a PYTHONPATH set on the way" in refusal_of(cairn, "x.cairn")
+    assert "counting.refused" not in cairn.report(cairn.record(
+        python, "busy.py", 0.2, options=["--exact"])[0])["recording"]["environment"]
+
+
+@pytest.fixture
+def without(folder):
+    """The command beside a package that has no module for one Python; and what those are called."""
+
+    def make(python):
+        asked = execute([python.executable, "-c", "import _imp; print(_imp.extension_suffixes()[0])"])
+        suffix = asked.expect().text.strip()
+        unwanted = shutil.ignore_patterns(f"_exact{suffix}", "*.p", "__pycache__")
+        shutil.copytree(harness.built_package(), folder / "python", ignore=unwanted)
+        shutil.copy(harness.cairn_binary(), folder / "cairn")
+        return harness.Cairn(folder, folder / "cairn"), f"_exact{suffix}"
+
+    return make
+
+
+def test_a_python_without_a_module_is_told(without, python, folder):
+    cairn, module = without(python)
+    place = folder / "counts"
+    place.mkdir()
+    command = ["run", "-o", "x.cairn", "--exact", "--", *python.command("busy.py", 0.2)]
+    cairn(*command, env={"TMPDIR": str(place)}).expect()
+    assert refusal_of(cairn, "x.cairn").startswith(f"the program: there is no module {module} ")
+    assert not list(place.iterdir()), "nothing is left behind"
+
+
+def test_a_child_without_a_module_is_told(without, python, folder):
+    others = [i for i in harness.installed_interpreters()
+              if i.version[:2] in harness.SUPPORTED and i.version[:2] != python.version[:2]]
+    if not others or not python.has_engine():
+        pytest.skip("takes two Pythons")
+    cairn, module = without(others[0])
+    (folder / "program.py").write_text(
+        f"import subprocess\nsubprocess.run([{others[0].executable!r}, '-c', 'sum(range(9))'])\n")
+    cairn("run", "-o", "x.cairn", "--exact", "--", python.executable, "program.py").expect()
+    assert refusal_of(cairn, "x.cairn").startswith(f"a process: there is no module {module} ")
+    assert any(row["calls"] for row in cairn.report("x.cairn")["rows"])

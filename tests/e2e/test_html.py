@@ -20,7 +20,7 @@ CHROMIUMS = ["/usr/bin/chromium-headless-shell", "/usr/bin/chromium"]
 PATIENCE_MS = 60_000  # a machine with other work on it; nothing waits so long otherwise
 expect.set_options(timeout=PATIENCE_MS)
 METRICS = ["wall", "cpu", "gil", "gil-wait", "runq", "blocked"]
-SHELL_MAX_BYTES = 45 << 10
+SHELL_MAX_BYTES = 45_000
 WIDTHS = [(320, 700), (1280, 800), (3840, 2160)]
 TABS = ["Overview", "Explore", "Function", "Compare"]
 

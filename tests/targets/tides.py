@@ -70,7 +70,9 @@ def main():
         seed = waves(100, seed)
         done += 100
     legal = [["<module>", "main"], ["main", "waves"], ["waves", "flow"], ["flow", "turn"]]
-    legal += [["flow", way.__name__] for way in WAYS] + [["by_call", "flow"]]
+    for way in WAYS:  # a comprehension is a frame, of no pair
+        legal.append(["flow", way.__name__])
+    legal.append(["by_call", "flow"])
     legal += [["by_key", "by_key.<locals>.key"], ["by_key.<locals>.key", "flow"]]
     legal += [["by_method", "Buoy.__init__"], ["by_method", "Buoy.__len__"]]
     legal += [["Buoy.__len__", "flow"]]

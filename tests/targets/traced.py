@@ -48,7 +48,8 @@ def main():
     sys.settrace(None)
     legal = [["<module>", "main"], ["main", "work"], ["main", "drain"], ["work", "inner"],
              ["drain", "items"], ["items", "inner"], ["tracer", "note"]]
-    legal += [[name, "tracer"] for name in ("main", "work", "drain", "items", "inner")]
+    for name in ("main", "work", "drain", "items", "inner"):  # a comprehension is a frame, of no pair
+        legal.append([name, "tracer"])
     print(json.dumps({"legal": legal}))
 
 

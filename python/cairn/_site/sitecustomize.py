@@ -44,6 +44,13 @@ def engine(folder):
     return None
 
 
+def tell_without(spool):
+    """Leaves word that this Python has no engine: CAIRN_SPOOL_WITHOUT of spool.h."""
+    from _imp import extension_suffixes
+
+    open(f"{spool.decode()}/without{extension_suffixes()[0]}", "a").close()
+
+
 def begin():
     import sys
 
@@ -483,6 +490,8 @@ def record(folder, spool):
         module = engine(folder)
         said, named = wanted(spool)
         things, on = [], not named["toggle"]  # with a signal it is for that to say
+        if module is None:
+            tell_without(spool)
         costs = costs_known(module) if module is not None and "calls" in said else ()
         limit = int(*named["limit"] or ["0"]) / 1e6
         limit /= 1 + ("calls" in said and ("lines" in said or "opcodes" in said))  # each has its half
