@@ -59,8 +59,11 @@ build() {
     mkdir tree
     tar xf ${source}_*.orig.tar.* -C tree --strip-components 1
     cd tree
-    ./configure CC="$place/cc" --without-ensurepip --disable-test-modules
+    ./configure CC="$place/cc" --prefix="$place/root" --without-ensurepip --disable-test-modules
     make -j"$(nproc)"
+    make altinstall
+    cd ..
+    rm -rf tree
 }
 
 if [ ! -e "$place/ready" ]; then
@@ -75,4 +78,4 @@ if [ ! -e "$place/ready" ]; then
     (build) >log 2>&1 || fail 'it cannot be built'
     touch ready
 fi
-echo "$place/tree/python"
+echo "$place/root/bin/python3.11"
