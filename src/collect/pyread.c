@@ -294,14 +294,14 @@ static int read_round(struct cairn_pyread *read, bool first)
 /* --- The tick --- */
 
 /* Until 3.10 the number is found after the copy, and may be of a thread that has come since: so it
- * is read with another copy. */
+ * is read with another copy, where it did not stand in front of this one. */
 static int settle_known(struct cairn_pyread *read, struct cairn_pykept *kept, bool last)
 {
     bool found = kept->thread.native_id != 0;
 
     if (!found)
         CAIRN_TRY(cairn_pytids_find(read, kept));
-    if (found || !kept->thread.native_id ||
+    if (found || !kept->thread.native_id || kept->tid_told == kept->thread.native_id ||
         cairn_pylayout_has(read->runtime.layout.thread_native_id))
         return cairn_pykept_settle(&read->ctx, kept, last);
     cairn_pykept_forget_stack(kept);

@@ -68,6 +68,7 @@ struct cairn_pykept {
     uint64_t tid_next_ns;   /* until 3.10: not before is its number looked for again */
     uint64_t disowned_tick; /* when the process had no task of this number last; 0: never */
     uint64_t tid_told;      /* until 3.10: the number that was read in front of it; 0: none was */
+    uint64_t tid_refused;   /* the one in front of it when its own was looked for last */
     uint64_t tid_end;       /* the one behind it; CAIRN_PYKEPT_UNKNOWN: none was */
     struct cairn_pydoubts doubts;
     struct cairn_pyentries entries;

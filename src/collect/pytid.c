@@ -119,6 +119,27 @@ static int search(struct cairn_pyread *read, const uint8_t *descriptor)
     return 0;
 }
 
+/* Whether it was looked for in vain a moment ago, and nobody else runs the state since. */
+static bool is_put_off(const struct cairn_pyread *read, const struct cairn_pykept *kept)
+{
+    return read->ctx.now_ns < kept->tid_next_ns && kept->tid_told == kept->tid_refused;
+}
+
+/* What holds for all other threads does not for this one, unless it ended meanwhile: then the
+ * kernel has taken its number out of the descriptor, before the task is gone. */
+static int doubt_place(struct cairn_pyread *read, uint64_t pthread_id, pid_t tid)
+{
+    struct cairn_pytids *tids = &read->tids;
+    int32_t now = 0;
+    int code = cairn_remote_get(&read->remote, pthread_id + tids->place, &now, sizeof(now));
+
+    if (code == -CAIRN_EGONE || code == -CAIRN_EPERM)
+        return code;
+    if (code == 0 && now && now == tid)
+        tids->place = 0;
+    return 0;
+}
+
 int cairn_pytids_find(struct cairn_pyread *read, struct cairn_pykept *kept)
 {
     struct cairn_pytids *tids = &read->tids;
@@ -126,9 +147,10 @@ int cairn_pytids_find(struct cairn_pyread *read, struct cairn_pykept *kept)
     pid_t tid;
     int code;
 
-    if (!tids->pid || !kept->thread.pthread_id || read->ctx.now_ns < kept->tid_next_ns)
+    if (!tids->pid || !kept->thread.pthread_id || is_put_off(read, kept))
         return 0;
     kept->tid_next_ns = read->ctx.now_ns + RETRY_NS;
+    kept->tid_refused = kept->tid_told;
     code = read_descriptor(read, kept->thread.pthread_id, descriptor);
     if (code <= 0)
         return code;
@@ -140,7 +162,7 @@ int cairn_pytids_find(struct cairn_pyread *read, struct cairn_pykept *kept)
     if (has_task(tids, tid) && !is_taken(read, kept, tid))
         kept->thread.native_id = (uint64_t)tid;
     else if (tids->place)
-        tids->place = 0; /* what held for the threads before does not for this one */
+        return doubt_place(read, kept->thread.pthread_id, tid);
     return 0;
 }
 
@@ -157,7 +179,7 @@ int cairn_pytids_plan(struct cairn_pyread *read, struct cairn_pykept *kept, size
         return index == 0
                    ? 0
                    : cairn_pyread_add(read, slot, kept->thread.tstate + place, sizeof(uint64_t));
-    if (!read->tids.place || !kept->thread.native_id)
+    if (!read->tids.place || !kept->thread.pthread_id)
         return 0;
     return cairn_pyread_add(read, slot, kept->thread.pthread_id + read->tids.place,
                             sizeof(int32_t));

@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -446,6 +447,76 @@ static void test_each_who_has_no_task_is_looked_at_twice(void **state)
     }
 }
 
+/* The C library's descriptor of the only thread, which no set holds: who runs it, as it says. */
+struct describing {
+    struct cairn_remote behind;
+    uint64_t address; /* 0: not known yet */
+    int32_t number;
+};
+
+#define NUMBER_PLACE 720
+
+static int describing_read(void *ctx, const struct cairn_remote_part *parts, size_t count,
+                           size_t *ret_parts)
+{
+    struct describing *describing = ctx;
+
+    for (*ret_parts = 0; *ret_parts < count; (*ret_parts)++) {
+        const struct cairn_remote_part *part = &parts[*ret_parts];
+        uint64_t offset = part->address - describing->address;
+        uint8_t descriptor[1024] = {0};
+
+        memcpy(descriptor + NUMBER_PLACE, &describing->number, sizeof(describing->number));
+        if (!describing->address || offset >= sizeof(descriptor) ||
+            part->size_bytes > sizeof(descriptor) - offset)
+            CAIRN_TRY(
+                cairn_remote_get(&describing->behind, part->address, part->data, part->size_bytes));
+        else
+            memcpy(part->data, descriptor + offset, part->size_bytes);
+    }
+    return 0;
+}
+
+/* A thread that takes over the state and the descriptor of one that had just ended when its number
+ * was looked for has its number, and its stack, at the next tick. */
+static void test_who_comes_after_one_without_a_number_has_his_own(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < FIRST_WITH_NUMBERS; i++) {
+        struct pages pages;
+        struct describing describing = {.number = getpid()};
+        struct cairn_remote remote = {.read = describing_read, .ctx = &describing};
+        struct cairn_pyread *read;
+        struct cairn_err err = {0};
+        struct cairn_pythread *thread;
+
+        load_pages(&pages, cases[i].version);
+        pages_remote(&pages, &describing.behind);
+        assert_int_equal(
+            cairn_pyread_open_at(&remote, pages.runtime, pages.hexversion, &read, &err), 0);
+        assert_int_equal(cairn_pyread_tick(read, &err), 0);
+        check_a(only_thread(read));
+        read->tids.pid = getpid();
+        describing.address = only_thread(read)->pthread_id;
+        assert_int_equal(cairn_pyread_tick(read, &err), 0);
+        assert_int_equal(only_thread(read)->native_id, getpid());
+        assert_int_equal(read->tids.place, NUMBER_PLACE);
+        check_a(only_thread(read));
+
+        describing.number = 0; /* over */
+        thread = (struct cairn_pythread *)only_thread(read);
+        assert_int_equal(cairn_pyread_disown(read, thread), 0);
+        assert_int_equal(cairn_pyread_tick(read, &err), 0);
+        assert_int_equal(only_thread(read)->native_id, 0);
+        describing.number = getpid(); /* another's, as far as the reader can know */
+        assert_int_equal(cairn_pyread_tick(read, &err), 0);
+        assert_int_equal(only_thread(read)->native_id, getpid());
+        check_a(only_thread(read));
+        cairn_pyread_free(read);
+        pages_release(&pages);
+    }
+}
+
 /* Every read in turn fails, for each way there is to fail: an answer, no crash, nothing leaks. */
 static void test_every_read_may_fail(void **state)
 {
@@ -577,6 +648,7 @@ int main(void)
         cmocka_unit_test(test_a_state_that_is_unreadable_once_is_read),
         cmocka_unit_test(test_who_takes_a_state_over_has_no_stack_of_the_one_before),
         cmocka_unit_test(test_each_who_has_no_task_is_looked_at_twice),
+        cmocka_unit_test(test_who_comes_after_one_without_a_number_has_his_own),
         cmocka_unit_test(test_every_read_may_fail),
         cmocka_unit_test(test_code_without_names_is_doubted_first),
         cmocka_unit_test(test_every_allocation_may_fail),
