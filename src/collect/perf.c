@@ -344,6 +344,41 @@ bool cairn_perf_watch_next(struct cairn_perf_watch *watch, struct cairn_perf_eve
     return true;
 }
 
+static bool is_birth(const struct cairn_perf_event *event, pid_t tid)
+{
+    return event->kind == CAIRN_PERF_FORK && event->tid == tid;
+}
+
+/* Finds it among what was not read yet, and leaves that there. */
+static uint64_t birth_in(const struct ring *ring, pid_t tid)
+{
+    /* Pairs with the kernel's barrier before it moves data_head. */
+    uint64_t head = __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE);
+    struct perf_event_header header;
+    struct cairn_perf_event event;
+
+    if (ring->has_next && is_birth(&ring->next, tid))
+        return ring->next.time_ns;
+    for (uint64_t at = ring->page->data_tail; at < head; at += header.size) {
+        ring_copy(ring, at, &header, sizeof(header));
+        if (header.size < sizeof(header))
+            break;
+        if (event_of(ring, at, &header, &event) && is_birth(&event, tid))
+            return event.time_ns;
+    }
+    return 0;
+}
+
+uint64_t cairn_perf_watch_birth_ns(const struct cairn_perf_watch *watch, pid_t tid)
+{
+    uint64_t birth_ns = 0;
+
+    for (size_t cpu = 0; cpu < watch->cpu_count && !birth_ns; cpu++)
+        if (watch->rings[cpu].page)
+            birth_ns = birth_in(&watch->rings[cpu], tid);
+    return birth_ns;
+}
+
 /* Adds what an event says of its lost records; false when it does not say. */
 static bool add_lost(int fd, uint64_t *lost)
 {

@@ -64,4 +64,7 @@ uint64_t cairn_perf_watch_lost(const struct cairn_perf_watch *watch);
  * now. */
 bool cairn_perf_watch_next(struct cairn_perf_watch *watch, struct cairn_perf_event *ret_event);
 
+/* When the thread began, MONOTONIC, of those whose event is still to come; 0: none is. */
+uint64_t cairn_perf_watch_birth_ns(const struct cairn_perf_watch *watch, pid_t tid);
+
 #endif

@@ -284,6 +284,8 @@ static int read_round(struct cairn_pyread *read, bool first)
         CAIRN_TRY(plan_thread(read, read->vacant[i].kept));
     CAIRN_TRY(grow_scratch(read));
     CAIRN_TRY(read_in_time(read));
+    if (first)
+        read->copied_ns = read->codes.copied_ns;
     for (size_t i = 0; i < read->parts.count; i++)
         hand_out(read, i);
     for (size_t i = 0; first && i < read->interps.count; i++)
@@ -372,8 +374,12 @@ static int do_round(struct cairn_pyread *read, int round)
 
     CAIRN_TRY(read_round(read, round == 0));
     for (size_t i = 0; i < read->again.count; i++) {
-        if (read->again.items[i])
-            CAIRN_TRY(settle_or_leave(read, read->again.items[i], &left));
+        struct cairn_pykept *kept = read->again.items[i];
+
+        if (!kept)
+            continue;
+        kept->thread.late = round > 0;
+        CAIRN_TRY(settle_or_leave(read, kept, &left));
     }
     read->again.count = left;
     return 0;
@@ -481,6 +487,11 @@ int cairn_pyread_tick(struct cairn_pyread *read, struct cairn_err *err)
     return cairn_err_set(err, code, 0, "reader", "%s",
                          code == -CAIRN_EGONE ? "the Python that was read is gone"
                                               : cairn_err_sentence(code));
+}
+
+uint64_t cairn_pyread_copied_ns(const struct cairn_pyread *read)
+{
+    return read->copied_ns;
 }
 
 struct cairn_pythread *const *cairn_pyread_threads(const struct cairn_pyread *read,

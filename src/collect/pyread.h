@@ -59,6 +59,7 @@ struct cairn_pythread {
     enum cairn_pystack_status status;
     bool unchanged; /* the same frames, codes and offsets as when last read */
     bool trimmed;   /* frames at the end had returned while the stack was read: left out */
+    bool late;      /* read after the known threads were copied: it may be new since */
     bool unchecked; /* believed only because the thread was still: a check spoke against it */
     uint32_t depth; /* frames, outermost first */
     uint32_t kept;  /* so many outermost frames are the same as when last read */
@@ -134,6 +135,9 @@ const char *cairn_pyread_layout(const struct cairn_pyread *read);
  * process is gone or no longer runs this interpreter; other codes leave every wanted thread
  * UNREADABLE. Dead threads leave the list; the caller sees it by the pointers below. */
 int cairn_pyread_tick(struct cairn_pyread *read, struct cairn_err *err);
+
+/* When the known threads were copied at the last tick, MONOTONIC. */
+uint64_t cairn_pyread_copied_ns(const struct cairn_pyread *read);
 
 /* The threads now: `count` pointers, each valid until the thread dies. */
 struct cairn_pythread *const *cairn_pyread_threads(const struct cairn_pyread *read,

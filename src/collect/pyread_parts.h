@@ -95,7 +95,8 @@ struct cairn_pyread {
     CAIRN_VEC(struct cairn_pythread *) threads;
     struct cairn_map by_address; /* thread state -> struct cairn_pykept * */
     uint64_t generation, list_checked_ns;
-    uint64_t none; /* the object None, where that had to be learned */
+    uint64_t copied_ns; /* the first round of the last tick */
+    uint64_t none;      /* the object None, where that had to be learned */
     unsigned bad_lists;
     bool list_moved;
     struct cairn_pytids tids;

@@ -3,7 +3,6 @@
 #include "subject.h"
 
 #define MUCH_NS 1000000    /* some threads' lives, of those that a tick misses */
-#define LATE_NS 5000000    /* of a tick: some of these went by, and none was met */
 #define PLENTY_NS 20000000 /* more than those that are met have room for */
 #define FRESH_NS 12000000u /* of CPU time: a scheduler tick, at 100 Hz, and some */
 #define YOUNG_NS 20000000u /* who is there for longer is not one of those that come and go */
@@ -77,7 +76,9 @@ uint64_t cairn_remains_missed_ns(const struct cairn_subject *subject, uint64_t s
 {
     int64_t left_ns = subject->remains.left_ns;
 
-    return left_ns > PLENTY_NS || (span_ns >= LATE_NS && left_ns > MUCH_NS) ? (uint64_t)left_ns : 0;
+    return left_ns > PLENTY_NS || (span_ns >= CAIRN_REMAINS_LATE_NS && left_ns > MUCH_NS)
+               ? (uint64_t)left_ns
+               : 0;
 }
 
 void cairn_remains_taken(struct cairn_subject *subject, uint64_t taken_ns)
@@ -100,14 +101,23 @@ static bool went_on(const struct cairn_worker *worker, uint64_t since_ns)
     return cairn_perf_clock_read(&worker->clock, &clock_ns) == 0 && clock_ns > since_ns;
 }
 
+/* Whether it was there at this tick, with a stack, and has gone since. */
+static bool is_over(const struct cairn_subject *subject, const struct cairn_worker *worker)
+{
+    return worker->py && !cairn_proc_has_thread(subject->pid, worker->tid);
+}
+
 bool cairn_remains_wanted(const struct cairn_subject *subject, const struct cairn_worker *worker)
 {
-    if (subject->remains.left_ns <= 0 || !cairn_remains_fresh(worker) || !worker->runs ||
-        !worker->turns || worker->look_ns - worker->met_ns > YOUNG_NS)
+    if (subject->remains.left_ns <= 0 || !cairn_remains_fresh(worker) ||
+        worker->look_ns - worker->met_ns > YOUNG_NS)
         return false;
     /* Rather to one that was just put off its processor than to nobody, in the end. */
-    return !worker->clock.page || went_on(worker, worker->clock_ns) ||
-           (worker->py && subject->remains.left_ns > MUCH_NS);
+    if (worker->runs && worker->turns &&
+        (!worker->clock.page || went_on(worker, worker->clock_ns) ||
+         (worker->py && subject->remains.left_ns > MUCH_NS)))
+        return true;
+    return is_over(subject, worker);
 }
 
 bool cairn_remains_runs(const struct cairn_worker *worker)

@@ -18,6 +18,8 @@
 struct cairn_subject;
 struct cairn_worker;
 
+#define CAIRN_REMAINS_LATE_NS 5000000 /* of a tick: some short lives went by, and none was met */
+
 struct cairn_remains {
     bool open;             /* the books are held against each other at this tick */
     bool again;            /* … and are to be at the next: a thread came or went */

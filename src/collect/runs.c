@@ -206,6 +206,9 @@ void cairn_runs_of_missed(struct cairn_sampler *sampler, struct cairn_subject *s
     struct cairn_worker *first = subject->workers.count ? subject->workers.items[0] : NULL;
 
     missed -= give_to_last(sampler, subject, missed);
+    /* The next tick has room for the rest, if it is not one of many. */
+    if (subject->remains.track && span_ns < CAIRN_REMAINS_LATE_NS)
+        return;
     /* A run of more ticks than this one has no CPU time so far. */
     if (!missed || !first || !first->run.ticks ||
         first->run.first_tick + first->run.ticks != cairn_writer_tick_index(sampler->writer) + 1)

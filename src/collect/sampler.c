@@ -91,37 +91,76 @@ static void ask_if_runnable(const struct cairn_sampler *sampler,
         worker->runq_delta_ns = span_ns - worker->cpu_delta_ns;
 }
 
+enum arrival {
+    THERE,     /* when the stacks of its process were copied, or that is not known */
+    MEANWHILE, /* it began at this tick, before they were copied */
+    LATER,     /* it was not there yet */
+};
+
+static enum arrival arrival_of(const struct cairn_sampler *sampler,
+                               const struct cairn_subject *subject,
+                               const struct cairn_worker *worker, uint64_t now_ns)
+{
+    uint64_t birth_ns;
+
+    if (!sampler->watch || !subject->read || worker->met_ns != now_ns)
+        return THERE;
+    birth_ns = cairn_perf_watch_birth_ns(sampler->watch, worker->tid);
+    if (!birth_ns)
+        return THERE;
+    return birth_ns > cairn_pyread_copied_ns(subject->py) ? LATER : MEANWHILE;
+}
+
+/* What a thread of a process whose Python is read does; 0: it is not told, it came a moment ago, or
+ * is a native thread that does not run. */
+static uint32_t stack_of(struct cairn_sampler *sampler, const struct cairn_subject *subject,
+                         struct cairn_worker *worker, uint64_t now_ns)
+{
+    bool fresh = worker->py && subject->read && worker->py->status != CAIRN_PYSTACK_NONE;
+    enum arrival arrival = arrival_of(sampler, subject, worker, now_ns);
+    uint32_t stack = worker->last_stack;
+
+    if (arrival == LATER)
+        return 0;
+    if (arrival == MEANWHILE && fresh && worker->py->late)
+        fresh = false; /* by then it had gone on */
+    if (!worker->py && worker->tid != subject->pid && !cairn_remains_runs(worker))
+        return 0; /* beside Python: counted while it runs */
+    if (!worker->py || (!fresh && !stack && arrival == MEANWHILE)) {
+        worker->last_status = CAIRN_PYSTACK_EMPTY;
+        return sampler->native_stack;
+    }
+    if (fresh) {
+        cairn_threadstack_judge(worker);
+        if (keep_code(sampler, cairn_threadstack_write(sampler->writer, &sampler->labels, worker,
+                                                       &stack)) < 0)
+            return 0;
+        if (worker->last_status == CAIRN_PYSTACK_EMPTY)
+            stack = sampler->native_stack;
+    }
+    if (stack)
+        count_status(&sampler->stats, worker->last_status);
+    return stack;
+}
+
 static void sample_worker(struct cairn_sampler *sampler, struct cairn_subject *subject,
                           struct cairn_worker *worker, uint64_t now_ns)
 {
     bool stands_for_others = cairn_remains_wanted(subject, worker);
     struct cairn_run now = {0};
-    uint32_t stack = worker->last_stack;
+    uint32_t stack;
 
     if (!worker->track)
         return;
-    if (subject->python == CAIRN_PYTHON_READ && worker->py) {
-        bool fresh = subject->read && worker->py->status != CAIRN_PYSTACK_NONE;
-
-        if (!fresh && !stack)
-            return; /* joined a moment ago, read at the next tick */
-        if (fresh) {
-            cairn_threadstack_judge(worker);
-            if (keep_code(sampler, cairn_threadstack_write(sampler->writer, &sampler->labels,
-                                                           worker, &stack)) < 0)
-                return;
-        }
-        if (fresh && worker->last_status == CAIRN_PYSTACK_EMPTY)
-            stack = sampler->native_stack;
-        count_status(&sampler->stats, worker->last_status);
-    } else if (subject->python == CAIRN_PYTHON_READ && worker->tid != subject->pid &&
-               !cairn_remains_runs(worker)) {
-        return; /* a native thread beside Python: counted while it runs */
+    if (subject->python == CAIRN_PYTHON_READ) {
+        stack = stack_of(sampler, subject, worker, now_ns);
     } else {
         stack = subject->python == CAIRN_PYTHON_UNSUPPORTED ? sampler->unknown_stack
                                                             : sampler->native_stack;
         worker->last_status = CAIRN_PYSTACK_EMPTY;
     }
+    if (!stack)
+        return;
     cairn_remains_settle(subject, worker, stands_for_others, now_ns - sampler->last_ns);
     now.stack = stack;
     keep_code(sampler, cairn_doing_look(subject, worker, sampler->writer, now_ns, &now));

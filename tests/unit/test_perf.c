@@ -243,6 +243,49 @@ static void test_what_happened_first_is_told_first(void **state)
     cairn_perf_watch_free(watch);
 }
 
+/* When somebody was born is known before that is told, and what is asked for is told all the same.
+ */
+static void test_a_birth_is_known_before_it_is_told(void **state)
+{
+    struct cairn_perf_watch *watch;
+    struct cairn_perf_event event = {0};
+    uint64_t birth_ns;
+    int hold[2], made[2], code;
+    char byte;
+    pid_t pid, child;
+
+    (void)state;
+    assert_int_equal(pipe2(hold, O_CLOEXEC), 0);
+    assert_int_equal(pipe2(made, O_CLOEXEC), 0);
+    pid = fork();
+    if (pid == 0) {
+        close(hold[1]);
+        (void)!read(hold[0], &byte, 1);
+        child = fork();
+        if (child == 0)
+            _exit(0);
+        _exit(write(made[1], &child, sizeof(child)) != sizeof(child));
+    }
+    close(hold[0]);
+    close(made[1]);
+    code = cairn_perf_watch_open(pid, &watch);
+    close(hold[1]);
+    assert_int_equal(read(made[0], &child, sizeof(child)), sizeof(child));
+    close(made[0]);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    if (code == -CAIRN_EPERM || code == -CAIRN_EUNSUPPORTED || code == -CAIRN_ELIMIT)
+        skip();
+    assert_int_equal(code, 0);
+    birth_ns = cairn_perf_watch_birth_ns(watch, child);
+    assert_true(birth_ns > 0);
+    assert_int_equal(cairn_perf_watch_birth_ns(watch, pid), 0); /* it was there before */
+    while (event.kind != CAIRN_PERF_FORK || event.tid != child)
+        assert_true(cairn_perf_watch_next(watch, &event));
+    assert_int_equal(event.time_ns, birth_ns);
+    assert_int_equal(cairn_perf_watch_birth_ns(watch, child), 0);
+    cairn_perf_watch_free(watch);
+}
+
 /* More children than the ring has room for, and nobody who reads it meanwhile: each has a record of
  * its birth and one of its end. */
 static void test_records_without_room_are_counted(void **state)
@@ -307,6 +350,7 @@ int main(void)
         cmocka_unit_test(test_the_page_moves_when_a_thread_is_put_on_a_processor),
         cmocka_unit_test(test_forks_execs_and_exits_of_a_tree_are_told),
         cmocka_unit_test(test_what_happened_first_is_told_first),
+        cmocka_unit_test(test_a_birth_is_known_before_it_is_told),
         cmocka_unit_test(test_records_without_room_are_counted),
         cmocka_unit_test(test_a_thread_that_is_gone_is_said_to_be_gone),
     };

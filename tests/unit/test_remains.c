@@ -94,6 +94,22 @@ static void test_who_waits_or_is_long_there_does_not(void **state)
     assert_int_equal(ends_with(50910000), 900000);
 }
 
+static void test_who_was_met_and_is_over_by_now_stands_for_them_too(void **state)
+{
+    struct cairn_pythread thread = {0};
+
+    (void)state;
+    is_this_process();
+    goes(900000, 900000);
+    worker.py = &thread;
+    worker.tid = getpid(); /* blocked */
+    assert_int_equal(tick(0), 0);
+    worker.tid = getppid(); /* nobody of this process */
+    assert_int_equal(tick(100000), SPAN_NS);
+    assert_int_equal(ends_with(1000000), 0);
+    assert_int_equal(rows_ns, 1000000);
+}
+
 static void test_no_row_of_a_fresh_thread_holds_more_than_it_has_room_for(void **state)
 {
     (void)state;
@@ -197,6 +213,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_who_runs_stands_for_those_that_were_missed, setup),
         cmocka_unit_test_setup(test_who_waits_or_is_long_there_does_not, setup),
+        cmocka_unit_test_setup(test_who_was_met_and_is_over_by_now_stands_for_them_too, setup),
         cmocka_unit_test_setup(test_no_row_of_a_fresh_thread_holds_more_than_it_has_room_for,
                                setup),
         cmocka_unit_test_setup(test_what_rows_hold_too_much_is_taken_back, setup),
