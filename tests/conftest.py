@@ -1,6 +1,7 @@
 """Fixtures of the Python tests; see harness.py for what they hand out."""
 import os
 import shutil
+import signal
 import tempfile
 from pathlib import Path
 
@@ -12,6 +13,9 @@ INTERPRETERS = harness.supported_interpreters()
 
 
 def pytest_configure(config):
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        # Whom a shell puts into the background passes that on to all it starts.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     binary = harness.cairn_binary()
     if not os.access(binary, os.X_OK):
         pytest.exit(f"{binary} is not there: run `make build`, or name it in $CAIRN", returncode=3)

@@ -1,7 +1,8 @@
 #!/bin/sh
-# Runs every libFuzzer target for FUZZ_SECONDS. What it learns stays in build-fuzz/corpus/<target>;
-# an input that crashes a target lies in build-fuzz/ and is named by the last lines of its log. Once
-# the fault is mended, put it into tests/corpus/<target>: `make test` replays what lies there.
+# Runs every libFuzzer target for FUZZ_SECONDS. It goes on from what was learnt before, and what it
+# learns is kept in tests/corpus/learnt, an archive a target, without what brings nothing new;
+# `make test` replays it. An input that crashes a target lies in build-fuzz/ and is named by the last
+# lines of its log. Once the fault is mended, put it into tests/corpus/<target>, which is replayed too.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -14,14 +15,21 @@ for program in build-fuzz/tests/fuzz/fuzz_*; do
     [ -f "$program" ] || continue
     target=${program##*/fuzz_}
     log=build-fuzz/$target.log
-    mkdir -p "build-fuzz/corpus/$target"
+    corpus=build-fuzz/corpus/$target
+    learnt=tests/corpus/learnt/$target.tar.xz
+    mkdir -p "$corpus"
+    [ ! -e "$learnt" ] || tools/learnt.py unpack "$learnt" "$corpus"
     ran=$((ran + 1))
     printf 'fuzz: %-20s' "$target"
     if UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
         "$program" -max_total_time="${FUZZ_SECONDS:-60}" -timeout=10 -rss_limit_mb=2048 \
         -print_final_stats=1 -artifact_prefix="build-fuzz/$target-" \
-        "build-fuzz/corpus/$target" "tests/corpus/$target" >"$log" 2>&1; then
+        "$corpus" "tests/corpus/$target" >"$log" 2>&1; then
         sed -n 's/^stat::number_of_executed_units: */inputs tried: /p' "$log"
+        rm -rf "$corpus.least"
+        mkdir "$corpus.least"
+        "$program" -merge=1 "$corpus.least" "$corpus" >>"$log" 2>&1
+        tools/learnt.py pack "$corpus.least" "$learnt" >>"$log"
     else
         crashed=$((crashed + 1))
         echo 'FAILED'
