@@ -119,6 +119,25 @@ def test_forks_and_spawns_are_counted_in_their_own_processes(cairn, counted, int
     assert child["loop"]["callers"] == {"family": 1, "run": 1} or child["loop"]["calls"] == 2
 
 
+@pytest.mark.parametrize("case, seen", [("profiles_itself", 2), ("profiled_by_cprofile", 1)])
+def test_another_profiler_in_the_program_keeps_its_place(cairn, counted, interpreter, case, seen):
+    rows, report, file, ended = counted(case)
+    assert ended.last_json() == seen
+    # Until 3.11 a thread has one profile function: what went by meanwhile is told to be missing.
+    apart = interpreter.version >= (3, 12)
+    assert report["quality"]["displaced"] == (0 if apart else 1)
+    assert ("displaced: " in cairn("report", file).expect().text) == (not apart)
+    if apart:
+        assert rows["leaf"]["calls"] == (4 if case == "profiles_itself" else 2)
+
+
+def test_without_another_profiler_nothing_is_displaced(cairn, counted):
+    for case in ("threads", "family", "killed"):
+        _, report, file, _ = counted(case, status=137 if case == "killed" else 0)
+        assert report["quality"]["displaced"] == 0
+        assert "displaced: " not in cairn("report", file).expect().text
+
+
 @pytest.mark.parametrize("case, status", [("killed", 137), ("exits", 5)])
 def test_what_was_counted_outlives_the_process(counted, case, status):
     rows, report, _, ended = counted(case, status)

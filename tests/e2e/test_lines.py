@@ -452,6 +452,37 @@ def test_an_exception_that_is_on_its_way_stays(lines_of, folder):
     assert ended.text == "3\n"
 
 
+DEBUGGED = """import io, pdb, sys
+def f(n):
+    t = 0
+    for i in range(n):
+        t += i
+    return t
+pdb.Pdb(stdin=io.StringIO("step\\nnext\\nnext\\ncontinue\\n"), stdout=io.StringIO(),
+        nosigint=True, readrc=False).runcall(f, 3)
+f(2)
+"""
+
+
+def test_a_debugger_that_goes_on(lines_of):
+    hits, _ = lines_of(DEBUGGED, "--in", "f")
+    assert hits == {("f", 3): 2, ("f", 4): 7, ("f", 5): 5, ("f", 6): 2}
+
+
+def test_a_trace_function_that_is_set_within_a_frame_is_told(lines_of, cairn, counting):
+    text = ("import sys\n"
+            "def f():\n    sys.settrace(lambda *_: None)\n    return 1\n"
+            "def g():\n    return 1\n"
+            "f(); sys.settrace(None); g()\n")  # fmt: skip
+    hits, _ = lines_of(text, "--in", "f", "--in", "g")
+    assert hits["g", 6] == 1
+    apart = counting.version >= (3, 12)
+    assert cairn.report("x.cairn")["quality"]["displaced"] == (0 if apart else 1)
+    assert hits.get(("f", 4)) == (1 if apart else None)
+    lines_of(text.replace("    sys.settrace(lambda *_: None)\n", ""), "--in", "f", "--in", "g")
+    assert cairn.report("x.cairn")["quality"]["displaced"] == 0
+
+
 def test_another_profiler_in_the_program(lines_of):
     _, ended = lines_of(
         "import cProfile\n"
