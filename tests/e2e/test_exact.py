@@ -250,6 +250,35 @@ def test_a_python_that_hears_of_nothing_is_told(cairn, python, alone, option):
         python, "busy.py", 0.2, options=["--exact"])[0])["recording"]["environment"]
 
 
+STARTS = """import json, os, subprocess, sys
+alone, script = sys.argv[1:]
+words = [sys.executable, *([alone] if alone.startswith("-") else []), script, "0.3"]
+child = subprocess.Popen(words, env=None if alone != "env" else {**os.environ, "MORE": "1"})
+child.wait()
+forked = os.fork()
+if forked == 0:
+    os._exit(0)
+os.wait()
+print(json.dumps(child.pid))
+"""
+
+
+@pytest.mark.parametrize("option", ["--exact", "--lines"])
+@pytest.mark.parametrize("alone", ["-I", "-E", "-S", "env", "no"])
+def test_a_child_that_hears_of_nothing_is_told(cairn, python, folder, alone, option):
+    """Beside a program that is counted. Of a copy that met nothing to count nothing is said."""
+    (folder / "starts.py").write_text(STARTS)
+    ended = cairn("run", "-o", "x.cairn", option, "--report", "none", "--python", python.executable,
+                  "starts.py", alone, harness.TARGETS / "busy.py").expect()  # fmt: skip
+    if alone == "no":
+        assert "counting.refused" not in cairn.report("x.cairn")["recording"]["environment"]
+    else:
+        assert refusal_of(cairn, "x.cairn").startswith(
+            f"1 process that began a Python ({ended.last_json()}): nothing that counts was there; -E, -I, "
+            "-S and an environment that it was given (env=) leave it out")
+    assert cairn.report("x.cairn")["quality"]["events"] > 0
+
+
 @pytest.fixture
 def without(folder):
     """The command beside a package that has no module for one Python; and what those are called."""
