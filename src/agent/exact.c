@@ -42,7 +42,9 @@ static inline void meter(struct cairn_exact *exact, struct cairn_exact_thread *t
 }
 
 /* Ends the innermost entry. */
-static inline void pop(struct cairn_exact *exact, struct cairn_exact_thread *thread, int64_t now)
+static inline __attribute__((always_inline)) void pop(struct cairn_exact *exact,
+                                                      struct cairn_exact_thread *thread,
+                                                      int64_t now)
 {
     const struct cairn_exact_entry *top = &thread->stack[--thread->depth];
     struct cairn_exact_node *node = top->node;
@@ -274,8 +276,11 @@ static inline struct cairn_exact_node *top_of(const struct cairn_exact *exact,
 }
 
 /* Whether it is on the stack now. */
-static bool push(struct cairn_exact *exact, struct cairn_exact_thread *thread,
-                 struct cairn_exact_node *parent, const void *key, uintptr_t frame, void *callee)
+static inline __attribute__((always_inline)) bool push(struct cairn_exact *exact,
+                                                       struct cairn_exact_thread *thread,
+                                                       struct cairn_exact_node *parent,
+                                                       const void *key, uintptr_t frame,
+                                                       void *callee)
 {
     struct cairn_exact_entry *entry;
     struct cairn_exact_node *node;

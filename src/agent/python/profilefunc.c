@@ -28,10 +28,7 @@ static inline uintptr_t address_of(const PyFrameObject *frame)
 static inline const void *code_of(PyFrameObject *frame)
 {
 #if PY_VERSION_HEX >= 0x030b0000
-    PyCodeObject *code = PyFrame_GetCode(frame); /* the frame's own layout is hidden */
-
-    Py_DECREF(code); /* the frame holds it */
-    return code;
+    return frame->f_frame->f_code;
 #else
     return frame->f_code;
 #endif
@@ -147,9 +144,14 @@ static int set_all(struct cairn_profiler *profiler, bool on, enum whom whom)
     return code;
 }
 
+static const PyMethodDef *method_of(PyObject *callee)
+{
+    return ((PyCFunctionObject *)callee)->m_ml;
+}
+
 static void *function_of(PyObject *callee)
 {
-    return (void *)((PyCFunctionObject *)callee)->m_ml->ml_meth;
+    return (void *)method_of(callee)->ml_meth;
 }
 
 /* What sys or another module has under a name, if that is written in C; else NULL. */
@@ -212,7 +214,7 @@ static void count_event(struct cairn_profiler *profiler, PyFrameObject *frame, i
             cairn_exact_leave(&profiler->exact, address_of(frame));
         break;
     case PyTrace_C_CALL:
-        key = profiler->builtins ? cairn_profiler_key(profiler, arg, true) : NULL;
+        key = profiler->builtins && PyCFunction_Check(arg) ? method_of(arg) : NULL;
         if (key != NULL)
             cairn_exact_enter(&profiler->exact, key, address_of(frame) | 1, address_of(frame),
                               callee);
@@ -253,14 +255,25 @@ static PyObject *globals_of(PyFrameObject *frame)
 #endif
 }
 
+/* C that matters beside its being counted. */
+static void watch(struct cairn_profiler *profiler, bool is_over, PyObject *callee)
+{
+    if (!is_over && function_of(callee) == profiler->setters)
+        note_displaced(profiler);
+    if (is_over && function_of(callee) == profiler->starters && profiler->enabled &&
+        set_all(profiler, true, NOBODYS) < 0)
+        PyErr_Clear(); /* an audit hook forbids it: the new thread goes unseen */
+}
+
 static int on_event(PyObject *self, PyFrameObject *frame, int what, PyObject *arg)
 {
     struct cairn_profiler *profiler = (struct cairn_profiler *)self;
-    bool is_over = what == PyTrace_C_RETURN || what == PyTrace_C_EXCEPTION;
+    bool is_native =
+        what != PyTrace_CALL && what != PyTrace_RETURN && arg != NULL && PyCFunction_Check(arg);
     enum cairn_gate gate;
 
-    if (what == PyTrace_C_CALL && profiler->builtins && PyCFunction_Check(arg))
-        cairn_profiler_before(profiler, ((PyCFunctionObject *)arg)->m_ml);
+    if (is_native && what == PyTrace_C_CALL && profiler->builtins)
+        cairn_profiler_before(profiler, method_of(arg));
     gate = cairn_gate_of(profiler, profiler->gated ? code_of(frame) : NULL,
                          profiler->gated ? globals_of(frame) : NULL);
     if (gate == CAIRN_GATE_ALL ||
@@ -268,11 +281,8 @@ static int on_event(PyObject *self, PyFrameObject *frame, int what, PyObject *ar
         count_event(profiler, frame, what, arg);
     else
         pass_event(profiler, frame, what, gate);
-    if (what == PyTrace_C_CALL && PyCFunction_Check(arg) && function_of(arg) == profiler->setters)
-        note_displaced(profiler);
-    if (is_over && PyCFunction_Check(arg) && function_of(arg) == profiler->starters &&
-        profiler->enabled && set_all(profiler, true, NOBODYS) < 0)
-        PyErr_Clear(); /* an audit hook forbids it: the new thread goes unseen */
+    if (is_native)
+        watch(profiler, what != PyTrace_C_CALL, arg);
     return 0;
 }
 
