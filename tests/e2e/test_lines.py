@@ -279,6 +279,40 @@ def test_where(record, interpreter, where, functions):
     assert all(wanted[line] == n for line, n in hits_of(report).items())
 
 
+PLACED = """import functools
+def plain(
+    a,
+):
+
+    # what it does
+    return (lambda: a)()
+@functools.lru_cache(
+    maxsize=None)
+def outer(n):
+    def inner(k):
+        return [k for _ in range(k)]
+    return inner(n)
+class A:
+    x = 1
+
+    def m(self):
+        return self.x
+plain(1); outer(2); A().m()
+"""
+
+
+@pytest.mark.parametrize("line, functions", [
+    (2, {"plain"}), (3, {"plain"}), (6, {"plain"}), (7, {"plain", "<lambda>"}),
+    (8, {"outer"}), (10, {"outer"}), (11, {"inner"}), (12, {"inner", "<listcomp>"}), (13, {"outer"}),
+    (15, {"A"}), (17, {"m"}), (18, {"m"}), (19, {"<module>"}), (16, set()),
+])
+def test_a_line_means_the_function_that_it_lies_in(lines_of, counting, line, functions):
+    hits, _ = lines_of(PLACED, "--in", f"program.py:{line}")
+    if counting.version >= (3, 12):
+        functions = functions - {"<listcomp>"}  # of what it is in
+    assert {name for name, _ in hits} == functions
+
+
 def test_a_line_and_a_module(record):
     line = 1 + (harness.TARGETS / "line_work.py").read_text().splitlines().index("        yield i")
     report, _ = record("plain", f"--lines=line_work.py:{line}")
