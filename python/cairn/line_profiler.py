@@ -234,19 +234,20 @@ class LineProfiler:
     add_callable = add_function
 
     def add_class(self, cls, *, wrap=False, **unused):
-        """What is defined in it; with `wrap` it is also counted while it runs."""
-        added = self.add_function(cls)
+        """What is defined in it; with `wrap` it is also counted while it runs. How many members
+        that are."""
+        added = sum(bool(self.add_function(member)) for member in vars(cls).values() if is_part(member, cls))
         if wrap:
             self._wrap_members(cls)
         return added
 
     def add_module(self, mod, *, wrap=False, **unused):
-        """All functions and classes that are defined there."""
+        """All functions and classes that are defined there, and how many they are."""
         added = 0
         for name, thing in list(vars(mod).items()):
             if getattr(thing, "__module__", None) != mod.__name__:
                 continue
-            added += self.add_function(thing)
+            added += bool(self.add_function(thing))
             if wrap and isinstance(thing, type):
                 self._wrap_members(thing)
             elif wrap and functions_in(thing):

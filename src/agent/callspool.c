@@ -466,6 +466,7 @@ static int put_file(void *context, const struct cairn_spoolfile *file)
     tree->file = file;
     tree->result->processes++;
     tree->result->cut_short += file->cut;
+    tree->result->displaced += file->head->displaced == 1;
     code = put_process(tree, file->head);
     add_costs(tree, &file->head->costs, tree->events - before);
     cairn_books_add(&tree->books, &file->head->meter);
@@ -502,6 +503,7 @@ static int put_counters(struct tree *tree, const struct cairn_callspool_result *
     CAIRN_TRY(cairn_timelinespool_counters(&tree->times));
     CAIRN_TRY(cairn_writer_counter(tree->writer, "exact_processes", result->processes));
     CAIRN_TRY(cairn_writer_counter(tree->writer, "exact_cut_short", result->cut_short));
+    CAIRN_TRY(cairn_writer_counter(tree->writer, "exact_displaced", result->displaced));
     CAIRN_TRY(cairn_writer_counter(tree->writer, "events", tree->events));
     CAIRN_TRY(cairn_writer_counter(tree->writer, "events_lost", tree->lost));
     CAIRN_TRY(cairn_writer_counter(tree->writer, "exact_strays", tree->strays));

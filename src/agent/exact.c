@@ -42,7 +42,9 @@ static inline void meter(struct cairn_exact *exact, struct cairn_exact_thread *t
 }
 
 /* Ends the innermost entry. */
-static inline void pop(struct cairn_exact *exact, struct cairn_exact_thread *thread, int64_t now)
+static inline __attribute__((always_inline)) void pop(struct cairn_exact *exact,
+                                                      struct cairn_exact_thread *thread,
+                                                      int64_t now)
 {
     const struct cairn_exact_entry *top = &thread->stack[--thread->depth];
     struct cairn_exact_node *node = top->node;
@@ -161,7 +163,34 @@ static struct cairn_exact_node *fold_of(struct cairn_exact *exact,
     return &fold->node;
 }
 
-/* The child of `parent` that was not the one entered last; made if need be. NULL: no memory. */
+/* Children stand in the order in which they were first entered, each behind the one entered before
+ * it, so that whoever does the same again finds the next one beside the last. Folds are not linked
+ * by caller. */
+static inline void link_child(struct cairn_exact_node *parent, struct cairn_exact_node *node)
+{
+    struct cairn_exact_node *before = parent->recent;
+    struct cairn_exact_node **at =
+        before != NULL && before->parent == parent ? &before->next : &parent->first;
+
+    node->next = *at;
+    *at = node;
+}
+
+/* The child that was entered last, or the one behind it; NULL: it is neither. */
+static inline struct cairn_exact_node *next_child(const struct cairn_exact_node *parent,
+                                                  const void *key)
+{
+    struct cairn_exact_node *node = parent->recent;
+
+    if (node == NULL || node->key == key)
+        return node;
+    if (cairn_exact_is_fold(node) || node->parent != parent)
+        return NULL;
+    node = node->next != NULL ? node->next : parent->first;
+    return node->key == key ? node : NULL;
+}
+
+/* The child of `parent` that is not next_child(); made if need be. NULL: no memory. */
 static __attribute__((noinline)) struct cairn_exact_node *child_of(
     struct cairn_exact *exact, struct cairn_exact_thread *thread, struct cairn_exact_node *parent,
     const void *key, void *callee)
@@ -185,8 +214,7 @@ static __attribute__((noinline)) struct cairn_exact_node *child_of(
             __atomic_add_fetch(&exact->nodes, 1, __ATOMIC_RELAXED);
             node->key = key;
             node->parent = parent;
-            node->next = parent->first;
-            parent->first = node;
+            link_child(parent, node);
             return node;
         }
     }
@@ -248,8 +276,11 @@ static inline struct cairn_exact_node *top_of(const struct cairn_exact *exact,
 }
 
 /* Whether it is on the stack now. */
-static bool push(struct cairn_exact *exact, struct cairn_exact_thread *thread,
-                 struct cairn_exact_node *parent, const void *key, uintptr_t frame, void *callee)
+static inline __attribute__((always_inline)) bool push(struct cairn_exact *exact,
+                                                       struct cairn_exact_thread *thread,
+                                                       struct cairn_exact_node *parent,
+                                                       const void *key, uintptr_t frame,
+                                                       void *callee)
 {
     struct cairn_exact_entry *entry;
     struct cairn_exact_node *node;
@@ -258,15 +289,15 @@ static bool push(struct cairn_exact *exact, struct cairn_exact_thread *thread,
         thread->tally.lost++;
         return false;
     }
-    node = parent->recent;
-    if (node == NULL || node->key != key) {
+    node = next_child(parent, key);
+    if (node == NULL) {
         node = child_of(exact, thread, parent, key, callee);
         if (node == NULL) {
             thread->tally.lost++;
             return false;
         }
-        parent->recent = node;
     }
+    parent->recent = node;
     entry = &thread->stack[thread->depth++];
     entry->node = node;
     entry->frame = frame;
@@ -467,8 +498,8 @@ void cairn_exact_count(struct cairn_exact *exact, const void *key, uintptr_t cal
 
     if (thread == NULL)
         return;
-    node = parent->recent;
-    if (node == NULL || node->key != apart)
+    node = next_child(parent, apart);
+    if (node == NULL)
         node = child_of(exact, thread, parent, apart, callee);
     if (node != NULL) {
         parent->recent = node;

@@ -135,6 +135,11 @@ void cairn_exact_end(struct cairn_exact *exact);
 /* Whether this process was forked from the one that began, and has a spool of its own. */
 bool cairn_exact_is_forked(const struct cairn_exact *exact);
 
+/* Whether there is a spool that this process writes: a child that has met no event has its
+ * parent's.
+ */
+bool cairn_exact_owns_spool(const struct cairn_exact *exact);
+
 /* Whether this thread is inside an event: the clock is being read. */
 bool cairn_exact_is_busy(const struct cairn_exact *exact);
 

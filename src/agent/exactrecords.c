@@ -301,6 +301,11 @@ bool cairn_exact_is_forked(const struct cairn_exact *exact)
     return exact->spool != NULL && exact->spool->inherited && exact->forks == cairn_exact_forks;
 }
 
+bool cairn_exact_owns_spool(const struct cairn_exact *exact)
+{
+    return exact->spool != NULL && exact->spool->head != NULL && exact->forks == cairn_exact_forks;
+}
+
 void cairn_exact_spool(struct cairn_exact *exact, struct cairn_spool *spool,
                        cairn_exact_describe *describe)
 {

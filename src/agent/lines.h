@@ -163,6 +163,9 @@ static inline bool cairn_lines_asked(const struct cairn_lines_code *code)
     return code != NULL && (code->counters != NULL || code->units != NULL || code->counts != NULL);
 }
 
+/* Until 3.11: a trace function of the program's took our place in a frame. */
+void cairn_lines_displaced(struct cairn_lines_hub *hub);
+
 /* Nobody asks for it any more: no event of it needs to be told. */
 static inline bool cairn_lines_is_over(const struct cairn_lines_code *code)
 {

@@ -26,6 +26,12 @@ void cairn_lines_lose(struct cairn_lines_hub *hub)
         hub->spool->head->lost++;
 }
 
+void cairn_lines_displaced(struct cairn_lines_hub *hub)
+{
+    if (hub->spool != NULL && hub->spool->head != NULL && hub->forks == cairn_exact_forks)
+        hub->spool->head->displaced = 1;
+}
+
 /* A block in the spool with this head, whose numbers are 0 and whose texts are to be filled in, and
  * which is found from the root. NULL: no room. */
 static struct cairn_lines_block *block_new(struct cairn_lines_hub *hub,

@@ -255,6 +255,7 @@ static int put_file(void *context, const struct cairn_spoolfile *file)
 
     put->result->processes++;
     put->result->cut_short += file->cut;
+    put->result->displaced += file->head->displaced == 1;
     put->result->lost += file->head->lost;
     cairn_books_add(&put->result->books, &file->head->meter);
     put->file = file;
@@ -304,5 +305,6 @@ int cairn_linespool_counters(struct cairn_writer *writer,
     CAIRN_TRY(cairn_writer_counter(writer, "lines_events", result->events));
     CAIRN_TRY(cairn_writer_counter(writer, "instructions", result->instructions));
     CAIRN_TRY(cairn_writer_counter(writer, "lines_cut_short", result->cut_short));
+    CAIRN_TRY(cairn_writer_counter(writer, "lines_displaced", result->displaced));
     return cairn_writer_counter(writer, "lines_lost", result->lost);
 }

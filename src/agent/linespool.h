@@ -11,6 +11,7 @@
 
 struct cairn_linespool_result {
     uint64_t processes, cut_short; /* files; of them those that were not ended on purpose */
+    uint64_t displaced;            /* and those where the program had a trace function of its own */
     uint64_t events, lost;         /* times that a line began: counted, and could not be */
     uint64_t instructions;         /* that were executed */
     struct cairn_books books;

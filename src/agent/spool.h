@@ -61,6 +61,7 @@ struct cairn_spool_head {
     struct cairn_spool_costs costs; /* of calls: all 0 when they were not measured */
     uint64_t gone;                  /* of a timeline: calls that made room for later ones */
     struct cairn_spool_meter meter; /* of calls */
+    uint64_t displaced; /* 1: until 3.11, a function of the program's took the place of ours */
 };
 
 struct cairn_spool {

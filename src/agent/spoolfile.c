@@ -104,6 +104,32 @@ int cairn_spoolfile_each(const char *path, const struct cairn_spool_kind *kind,
     return count < 0 ? -CAIRN_EIO : code;
 }
 
+void cairn_spoolfile_heads(const char *path,
+                           void (*visit)(void *context, const struct cairn_spool_head *head),
+                           void *context)
+{
+    int folder = cairn_io_open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
+    struct dirent **names = NULL;
+    int count = folder < 0 ? -1 : scandirat(folder, ".", &names, NULL, NULL);
+
+    for (int i = 0; i < count; i++) {
+        const char *name = names[i]->d_name;
+        bool calls = has_suffix(name, &cairn_spool_calls);
+        struct cairn_spool_head head;
+        int fd = !calls && !has_suffix(name, &cairn_spool_lines)
+                     ? -1
+                     : cairn_io_openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0);
+
+        if (fd >= 0 && cairn_io_pread(fd, &head, sizeof(head), 0) == (ssize_t)sizeof(head) &&
+            cairn_spoolfile_is_ours(&head, calls ? &cairn_spool_calls : &cairn_spool_lines))
+            visit(context, &head);
+        cairn_io_close(&fd);
+        free(names[i]);
+    }
+    free(names);
+    cairn_io_close(&folder);
+}
+
 static bool is_engines(const char *name)
 {
     return has_suffix(name, &cairn_spool_calls) || has_suffix(name, &cairn_spool_lines) ||

@@ -32,6 +32,11 @@ bool cairn_spoolfile_is_ours(const struct cairn_spool_head *head,
 const void *cairn_spoolfile_at(const struct cairn_spoolfile *file, const void *address,
                                size_t size_bytes);
 
+/* Calls `visit` with the head of each file of calls or lines, in no particular order. */
+void cairn_spoolfile_heads(const char *folder,
+                           void (*visit)(void *context, const struct cairn_spool_head *head),
+                           void *context);
+
 /* Whether an engine left anything in the folder. */
 bool cairn_spoolfile_any(const char *folder);
 

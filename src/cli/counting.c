@@ -21,8 +21,51 @@
 #define WRITER_ID 2 /* beside the collector's */
 #define REFUSAL_WRITER_ID 3
 #define REFUSAL_MAX_BYTES 512
+#define MET_MAX (1 << 20)
+#define SHOWN_MAX 8                      /* of the processes that are not counted */
 #define FULL_BYTES ((uint64_t)512 << 20) /* of a timeline: 33 million calls of a process */
 #define RING_BYTES ((uint64_t)64 << 20)
+
+/* Best effort: of more than that nobody says that they were not counted. */
+static void note_met(void *ctx, pid_t pid, uint64_t start_ns)
+{
+    struct cairn_counting *counting = ctx;
+    size_t count = counting->met.count;
+
+    if (cairn_map_get(&counting->met_since, (uint64_t)pid, start_ns, &(uint64_t){0}) ||
+        cairn_vec_reserve(&counting->met, count + 1, MET_MAX) < 0 ||
+        cairn_map_put(&counting->met_since, (uint64_t)pid, start_ns, count) < 0)
+        return;
+    counting->met.items[counting->met.count++] = pid;
+}
+
+static void note_counted(void *ctx, const struct cairn_spool_head *head)
+{
+    struct cairn_counting *counting = ctx;
+    uint64_t at;
+
+    if (cairn_map_get(&counting->met_since, head->pid, head->start_ns, &at))
+        counting->met.items[at] = 0;
+}
+
+/* Pythons that began without what counts, in the order in which they were met; false: none did. */
+static bool find_uncounted(struct cairn_counting *counting, char ret_text[REFUSAL_MAX_BYTES])
+{
+    char pids[REFUSAL_MAX_BYTES / 4] = "";
+    size_t count = 0, length = 0;
+
+    cairn_spoolfile_heads(cairn_buf_cstr(&counting->spool), note_counted, counting);
+    for (size_t i = 0; i < counting->met.count; i++)
+        if (counting->met.items[i] != 0 && count++ < SHOWN_MAX)
+            length += (size_t)snprintf(pids + length, sizeof(pids) - length, "%s%d",
+                                       length > 0 ? ", " : "", (int)counting->met.items[i]);
+    if (count > 0)
+        (void)snprintf(ret_text, REFUSAL_MAX_BYTES,
+                       "%zu process%s that began a Python (%s%s): nothing that counts was there; "
+                       "-E, -I, -S and an environment that it was given (env=) leave it out",
+                       count, count == 1 ? "" : "es", pids, count > SHOWN_MAX ? ", …" : "");
+    return count > 0;
+}
 
 /* Why something is not counted that was to be; false: nothing is known to be missing. */
 static bool find_refusal(struct cairn_counting *counting,
@@ -42,7 +85,7 @@ static bool find_refusal(struct cairn_counting *counting,
                        "the program: no Python began with what counts; -E, -I, -S and a PYTHONPATH "
                        "set on the way leave it out");
     else
-        return false;
+        return counting->wants && find_uncounted(counting, ret_text);
     return true;
 }
 
@@ -206,6 +249,7 @@ int cairn_counting_open(struct cairn_counting *counting, const struct cairn_sett
     counting->calls_missing = counting->lines_missing = false;
     counting->wants = counts(settings) && settings->toggle_signal == 0;
     cairn_buf_init(&counting->spool, PATH_MAX_BYTES);
+    cairn_map_init(&counting->met_since, MET_MAX);
     code = make_folder(counting, counts(settings) ? err : &unheard);
     if (code == 0)
         code = write_wanted(counting, settings, counts(settings) ? err : &unheard);
@@ -216,6 +260,8 @@ int cairn_counting_open(struct cairn_counting *counting, const struct cairn_sett
     announce(counting, pid);
     options->add = add;
     options->add_ctx = counting;
+    options->met = note_met;
+    options->met_ctx = counting;
     return 0;
 }
 
@@ -256,5 +302,7 @@ void cairn_counting_close(struct cairn_counting *counting)
         cairn_spoolfile_remove_all(spool);
     if (entered)
         cairn_owner_leave(&saved);
+    cairn_vec_release(&counting->met);
+    cairn_map_release(&counting->met_since);
     cairn_buf_release(&counting->spool);
 }

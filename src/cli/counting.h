@@ -4,15 +4,20 @@
 #define CAIRN_COUNTING_H
 
 #include "buf.h"
+#include "map.h"
 #include "option.h"
 #include "session.h"
+#include "vec.h"
 
 struct cairn_counting {
     struct cairn_buf spool; /* the folder that engines leave their files in; empty: none is made */
     const struct cairn_owner *owner;
-    pid_t announced; /* for whom the folder is announced (announce.h); 0: for nobody */
-    int lock;        /* the announcement's */
-    bool wants;      /* something is to be counted from the start on */
+    pid_t announced;            /* for whom the folder is announced (announce.h); 0: for nobody */
+    int lock;                   /* the announcement's */
+    bool wants;                 /* something is to be counted from the start on */
+    CAIRN_VEC(pid_t) met;       /* processes that began a Python, … */
+    struct cairn_map met_since; /* … {pid, when it began, ns since boot}: which of those, until
+                                   their file was found */
     bool calls_missing, lines_missing; /* where something was to be counted nothing was */
 };
 

@@ -189,6 +189,8 @@ static void add_python(struct cairn_sampler *sampler, struct cairn_subject *subj
                        uint64_t now_ns)
 {
     sampler->stats.pythons++;
+    if (sampler->met != NULL)
+        sampler->met(sampler->met_ctx, subject);
     keep_code(sampler,
               cairn_tracks_add_python(sampler->writer, &sampler->pythons, subject, now_ns));
 }

@@ -39,6 +39,9 @@ struct cairn_sampler {
     uint32_t boot_id;             /* string id */
     struct cairn_tasks_labels labels;
     uint32_t native_stack, unknown_stack;
+    void (*met)(void *ctx,
+                const struct cairn_subject *subject); /* its Python is read now; or NULL */
+    void *met_ctx;
     int code; /* the first failure that ends the recording */
 };
 

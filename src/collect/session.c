@@ -13,6 +13,7 @@
 
 #include "clock.h"
 #include "environment.h"
+#include "format.h"
 #include "io.h"
 #include "rng.h"
 #include "sampler.h"
@@ -121,6 +122,14 @@ static void raise_file_limit(struct session *s)
         s->files.rlim_cur = 0;
 }
 
+static void tell_met(void *ctx, const struct cairn_subject *subject)
+{
+    const struct session *s = ctx;
+
+    if ((subject->pid == s->root || subject->birth == CAIRN_BIRTH_EXEC) && subject->same_namespace)
+        s->options->met(s->options->met_ctx, subject->pid, subject->start_ns);
+}
+
 /* Everything up to the moment before the program may start. */
 static int prepare(struct session *s)
 {
@@ -141,6 +150,10 @@ static int prepare(struct session *s)
     code = cairn_sampler_init(&s->sampler, s->writer, s->watch, o->follow_children,
                               quantum_of(o->interval_ns));
     s->sampler.single = o->max_ticks == 1;
+    if (o->met != NULL) {
+        s->sampler.met = tell_met;
+        s->sampler.met_ctx = s;
+    }
     if (code >= 0)
         code = write_head(s);
     return code < 0 ? fail(s, code, "cannot begin the recording") : 0;

@@ -39,6 +39,12 @@ struct cairn_session_options {
     int (*add)(void *ctx, struct cairn_sink *sink, struct cairn_err *err);
     void *add_ctx;
 
+    /* Called for each process that began a program of Python's, which is no copy of its maker's,
+     * when its Python is first read; `start_ns` since boot. Not of those in another pid namespace.
+     */
+    void (*met)(void *ctx, pid_t pid, uint64_t start_ns);
+    void *met_ctx;
+
     void (*began)(void *ctx); /* called once, when the first sample of a Python has been taken */
     void *began_ctx;
 };

@@ -82,11 +82,15 @@ static void put_recording(struct cairn_json *json, const struct cairn_tally *tal
 /* Of engines in the program; null where there were none. */
 static void put_counted(struct cairn_json *json, const struct cairn_model *model)
 {
+    uint64_t calls = cairn_model_counter(model, "exact_displaced"),
+             lines = cairn_model_counter(model, "lines_displaced");
+
     if (cairn_model_counter(model, "exact_processes") == 0 &&
         cairn_model_counter(model, "lines_processes") == 0) {
         cairn_json_put_null(json, "events");
         cairn_json_put_null(json, "events_lost");
         cairn_json_put_null(json, "cut_short");
+        cairn_json_put_null(json, "displaced");
         return;
     }
     cairn_json_put_u64(json, "events",
@@ -98,6 +102,7 @@ static void put_counted(struct cairn_json *json, const struct cairn_model *model
     cairn_json_put_bool(json, "cut_short",
                         cairn_model_counter(model, "exact_cut_short") > 0 ||
                             cairn_model_counter(model, "lines_cut_short") > 0);
+    cairn_json_put_u64(json, "displaced", calls > lines ? calls : lines);
 }
 
 /* Of timelines; null where none was kept. */

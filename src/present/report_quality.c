@@ -252,6 +252,22 @@ static void put_cut_short(struct cairn_report *report)
     cairn_page_drop(&report->page, &text);
 }
 
+/* Until 3.11 the program can take away what counts. */
+static void put_displaced(struct cairn_report *report)
+{
+    const struct cairn_model *model = report->tally->model;
+    bool calls = cairn_model_counter(model, "exact_displaced") > 0;
+
+    if (!calls && cairn_model_counter(model, "lines_displaced") == 0)
+        return;
+    cairn_page_prose(
+        &report->page, CAIRN_PAGE_INDENT,
+        calls ? cairn_span_of("displaced: the program set a profile function of its own; "
+                              "what that thread called from then on is not counted")
+              : cairn_span_of("displaced: the program set a trace function of its own; "
+                              "lines of the frame in which it did are missing"));
+}
+
 /* Where the layout of Python's structures is from; its own word is not worth a mention. */
 static void put_layout(struct cairn_report *report)
 {
@@ -415,6 +431,7 @@ void cairn_report_quality(struct cairn_report *report)
     put_engines(report);
     put_overhead(report);
     put_cut_short(report);
+    put_displaced(report);
     put_refused(report, "target.refused", "[unknown] is Python that could not be read: ");
     put_refused(report, "counting.refused", "not counted: ");
     if (report->facts.children.size_bytes == 4 &&

@@ -120,6 +120,14 @@ def test_text_is_that_of_the_real_command(counting, folder, seed):
     assert ours.talk == real.talk
 
 
+@pytest.mark.parametrize("words", [["-s", "time"], ["-m"]])
+def test_options_with_nothing_to_run_are_told_the_usage(counting, folder, words):
+    real, _ = run_tool(counting, folder, "cProfile", words)
+    assert "IndexError" in real.talk
+    ours, _ = run_tool(counting, folder, "cairn.cprofile", words)
+    assert ours.status == 2 and ours.text.startswith("Usage: ") and not ours.talk
+
+
 READ = """
 import pstats, sys
 for file in sys.argv[1:]:

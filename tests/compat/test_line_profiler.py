@@ -287,6 +287,27 @@ def test_classes_that_are_members_of_others_are_left_alone(counting, folder):
     assert ended.text == "[('g', 1), ('h', 1)]\n"
 
 
+NAMESPACES = """
+import json, json.decoder, textwrap
+from TOOL import LineProfiler
+def added(of, what):
+    profiler = LineProfiler()
+    count = getattr(profiler, of)(what)
+    return [count, sorted(f.__qualname__ for f in profiler.functions)]
+print(json.dumps([added("add_module", json.decoder), added("add_module", textwrap),
+                  added("add_class", textwrap.TextWrapper)]))
+"""
+
+
+def test_how_much_is_in_a_module_is_what_the_real_one_says(folder):
+    """Its members: a class is one, whatever it has."""
+    said = []
+    for tool in ("line_profiler", "cairn.line_profiler"):
+        (folder / "spaces.py").write_text(NAMESPACES.replace("TOOL", tool))
+        said.append(module(folder, "spaces").expect().last_json())
+    assert said[0] == said[1] and said[0][0][0] == 6
+
+
 def test_other_tools_go_on(counting, folder):
     """A tracer and cProfile of the program's own have the numbers that they have alone."""
     (folder / "both.py").write_text(

@@ -119,6 +119,25 @@ def test_forks_and_spawns_are_counted_in_their_own_processes(cairn, counted, int
     assert child["loop"]["callers"] == {"family": 1, "run": 1} or child["loop"]["calls"] == 2
 
 
+@pytest.mark.parametrize("case, seen", [("profiles_itself", 2), ("profiled_by_cprofile", 1)])
+def test_another_profiler_in_the_program_keeps_its_place(cairn, counted, interpreter, case, seen):
+    rows, report, file, ended = counted(case)
+    assert ended.last_json() == seen
+    # Until 3.11 a thread has one profile function: what went by meanwhile is told to be missing.
+    apart = interpreter.version >= (3, 12)
+    assert report["quality"]["displaced"] == (0 if apart else 1)
+    assert ("displaced: " in cairn("report", file).expect().text) == (not apart)
+    if apart:
+        assert rows["leaf"]["calls"] == (4 if case == "profiles_itself" else 2)
+
+
+def test_without_another_profiler_nothing_is_displaced(cairn, counted):
+    for case in ("threads", "family", "killed"):
+        _, report, file, _ = counted(case, status=137 if case == "killed" else 0)
+        assert report["quality"]["displaced"] == 0
+        assert "displaced: " not in cairn("report", file).expect().text
+
+
 @pytest.mark.parametrize("case, status", [("killed", 137), ("exits", 5)])
 def test_what_was_counted_outlives_the_process(counted, case, status):
     rows, report, _, ended = counted(case, status)
@@ -229,6 +248,35 @@ def test_a_python_that_hears_of_nothing_is_told(cairn, python, alone, option):
     assert "-E, -I, -S and a PYTHONPATH set on the way" in refusal_of(cairn, "x.cairn")
     assert "counting.refused" not in cairn.report(cairn.record(
         python, "busy.py", 0.2, options=["--exact"])[0])["recording"]["environment"]
+
+
+STARTS = """import json, os, subprocess, sys
+alone, script = sys.argv[1:]
+words = [sys.executable, *([alone] if alone.startswith("-") else []), script, "0.3"]
+child = subprocess.Popen(words, env=None if alone != "env" else {**os.environ, "MORE": "1"})
+child.wait()
+forked = os.fork()
+if forked == 0:
+    os._exit(0)
+os.wait()
+print(json.dumps(child.pid))
+"""
+
+
+@pytest.mark.parametrize("option", ["--exact", "--lines"])
+@pytest.mark.parametrize("alone", ["-I", "-E", "-S", "env", "no"])
+def test_a_child_that_hears_of_nothing_is_told(cairn, python, folder, alone, option):
+    """Beside a program that is counted. Of a copy that met nothing to count nothing is said."""
+    (folder / "starts.py").write_text(STARTS)
+    ended = cairn("run", "-o", "x.cairn", option, "--report", "none", "--python", python.executable,
+                  "starts.py", alone, harness.TARGETS / "busy.py").expect()  # fmt: skip
+    if alone == "no":
+        assert "counting.refused" not in cairn.report("x.cairn")["recording"]["environment"]
+    else:
+        assert refusal_of(cairn, "x.cairn").startswith(
+            f"1 process that began a Python ({ended.last_json()}): nothing that counts was there; -E, -I, "
+            "-S and an environment that it was given (env=) leave it out")
+    assert cairn.report("x.cairn")["quality"]["events"] > 0
 
 
 @pytest.fixture

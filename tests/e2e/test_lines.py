@@ -279,6 +279,40 @@ def test_where(record, interpreter, where, functions):
     assert all(wanted[line] == n for line, n in hits_of(report).items())
 
 
+PLACED = """import functools
+def plain(
+    a,
+):
+
+    # what it does
+    return (lambda: a)()
+@functools.lru_cache(
+    maxsize=None)
+def outer(n):
+    def inner(k):
+        return [k for _ in range(k)]
+    return inner(n)
+class A:
+    x = 1
+
+    def m(self):
+        return self.x
+plain(1); outer(2); A().m()
+"""
+
+
+@pytest.mark.parametrize("line, functions", [
+    (2, {"plain"}), (3, {"plain"}), (6, {"plain"}), (7, {"plain", "<lambda>"}),
+    (8, {"outer"}), (10, {"outer"}), (11, {"inner"}), (12, {"inner", "<listcomp>"}), (13, {"outer"}),
+    (15, {"A"}), (17, {"m"}), (18, {"m"}), (19, {"<module>"}), (16, set()),
+])
+def test_a_line_means_the_function_that_it_lies_in(lines_of, counting, line, functions):
+    hits, _ = lines_of(PLACED, "--in", f"program.py:{line}")
+    if counting.version >= (3, 12):
+        functions = functions - {"<listcomp>"}  # of what it is in
+    assert {name for name, _ in hits} == functions
+
+
 def test_a_line_and_a_module(record):
     line = 1 + (harness.TARGETS / "line_work.py").read_text().splitlines().index("        yield i")
     report, _ = record("plain", f"--lines=line_work.py:{line}")
@@ -450,6 +484,37 @@ def test_an_exception_that_is_on_its_way_stays(lines_of, folder):
     name = b"caf\xe9.py".decode("utf-8", "surrogateescape")
     hits, ended = lines_of(text, name=name)
     assert ended.text == "3\n"
+
+
+DEBUGGED = """import io, pdb, sys
+def f(n):
+    t = 0
+    for i in range(n):
+        t += i
+    return t
+pdb.Pdb(stdin=io.StringIO("step\\nnext\\nnext\\ncontinue\\n"), stdout=io.StringIO(),
+        nosigint=True, readrc=False).runcall(f, 3)
+f(2)
+"""
+
+
+def test_a_debugger_that_goes_on(lines_of):
+    hits, _ = lines_of(DEBUGGED, "--in", "f")
+    assert hits == {("f", 3): 2, ("f", 4): 7, ("f", 5): 5, ("f", 6): 2}
+
+
+def test_a_trace_function_that_is_set_within_a_frame_is_told(lines_of, cairn, counting):
+    text = ("import sys\n"
+            "def f():\n    sys.settrace(lambda *_: None)\n    return 1\n"
+            "def g():\n    return 1\n"
+            "f(); sys.settrace(None); g()\n")  # fmt: skip
+    hits, _ = lines_of(text, "--in", "f", "--in", "g")
+    assert hits["g", 6] == 1
+    apart = counting.version >= (3, 12)
+    assert cairn.report("x.cairn")["quality"]["displaced"] == (0 if apart else 1)
+    assert hits.get(("f", 4)) == (1 if apart else None)
+    lines_of(text.replace("    sys.settrace(lambda *_: None)\n", ""), "--in", "f", "--in", "g")
+    assert cairn.report("x.cairn")["quality"]["displaced"] == 0
 
 
 def test_another_profiler_in_the_program(lines_of):

@@ -205,6 +205,44 @@ def execs():
     os.execv(sys.executable, [sys.executable, HERE, "after"])
 
 
+def profiles_itself():
+    """Another profile function than Cairn's, while a thread that has Cairn's starts one more."""
+    go, done, events = threading.Event(), threading.Event(), []
+
+    def starts_another():
+        go.wait()
+        another = threading.Thread(target=leaf)
+        another.start()
+        another.join()
+        done.set()
+
+    def note(frame, event, arg):
+        if event == "call" and frame.f_code is leaf.__code__ and frame.f_back.f_code is here:
+            events.append(event)
+
+    here = sys._getframe().f_code
+    helper = threading.Thread(target=starts_another)
+    helper.start()
+    sys.setprofile(note)
+    leaf()
+    go.set()
+    done.wait()
+    leaf()
+    sys.setprofile(None)
+    helper.join()
+    leaf()
+    print(json.dumps(len(events)))
+
+
+def profiled_by_cprofile():
+    import cProfile
+
+    profile = cProfile.Profile()
+    profile.runcall(leaf)
+    leaf()
+    print(json.dumps(profile.getstats()[0].callcount))
+
+
 class Reference:
     """Slow and plain: each frame is kept, so that a second entry of it is a generator going on."""
 

@@ -153,30 +153,95 @@ static bool is_in_class(PyCodeObject *code, PyObject *globals, const char *word,
 }
 #endif
 
-static bool has_line(PyCodeObject *code, long line)
-{
-    bool has = code->co_firstlineno == line;
-#if PY_VERSION_HEX >= 0x030a0000
-    PyObject *lines = PyObject_CallMethod((PyObject *)code, "co_lines", NULL), *entry;
+struct lines { /* of a code object */
+    long last;
+    bool has; /* the one that is asked for */
+};
 
-    while (!has && lines != NULL && (entry = PyIter_Next(lines)) != NULL) {
+static void see_line(struct lines *lines, long line, long wanted)
+{
+    lines->last = line > lines->last ? line : lines->last;
+    lines->has |= line == wanted;
+}
+
+static struct lines lines_of(PyCodeObject *code, long wanted)
+{
+    struct lines lines = {.last = 0};
+#if PY_VERSION_HEX >= 0x030a0000
+    PyObject *all = PyObject_CallMethod((PyObject *)code, "co_lines", NULL), *entry;
+
+    see_line(&lines, code->co_firstlineno, wanted);
+    while (all != NULL && (entry = PyIter_Next(all)) != NULL) {
         PyObject *number = PyTuple_GetItem(entry, 2); /* borrowed */
 
-        has = number != NULL && PyLong_Check(number) && PyLong_AsLong(number) == line;
+        if (number != NULL && PyLong_Check(number))
+            see_line(&lines, PyLong_AsLong(number), wanted);
         Py_DECREF(entry);
     }
-    Py_XDECREF(lines);
+    Py_XDECREF(all);
     PyErr_Clear();
 #else
     const char *pairs = PyBytes_AS_STRING(code->co_lnotab);
     long at = code->co_firstlineno;
 
-    for (Py_ssize_t i = 0; !has && i + 1 < PyBytes_GET_SIZE(code->co_lnotab); i += 2) {
+    see_line(&lines, at, wanted);
+    for (Py_ssize_t i = 0; i + 1 < PyBytes_GET_SIZE(code->co_lnotab); i += 2) {
         at += (signed char)pairs[i + 1];
-        has = at == line;
+        see_line(&lines, at, wanted);
     }
 #endif
-    return has;
+    return lines;
+}
+
+/* What `def` makes: no module, body of a class, lambda or comprehension. */
+static bool is_function(PyCodeObject *code)
+{
+    const char *name = PyUnicode_AsUTF8(code->co_name);
+
+    return (code->co_flags & CO_OPTIMIZED) != 0 && name != NULL && name[0] != '<';
+}
+
+/* Whether a line lies in a function that is defined within the code. */
+static bool is_in_inner(PyCodeObject *code, long line)
+{
+    struct {
+        PyObject *constants;
+        Py_ssize_t at;
+    } path[MOST_NESTED];
+    size_t depth = 1;
+
+    path[0].constants = code->co_consts;
+    path[0].at = 0;
+    while (depth > 0) {
+        PyObject *constants = path[depth - 1].constants, *inner;
+
+        if (path[depth - 1].at >= PyTuple_GET_SIZE(constants)) {
+            depth--;
+            continue;
+        }
+        inner = PyTuple_GET_ITEM(constants, path[depth - 1].at++);
+        if (!PyCode_Check(inner) || ((PyCodeObject *)inner)->co_firstlineno > line)
+            continue;
+        if (is_function((PyCodeObject *)inner) &&
+            lines_of((PyCodeObject *)inner, line).last >= line)
+            return true;
+        if (depth < MOST_NESTED) {
+            path[depth].constants = ((PyCodeObject *)inner)->co_consts;
+            path[depth++].at = 0;
+        }
+    }
+    return false;
+}
+
+/* A line means the innermost function that it lies in, whether or not anything begins there (one
+ * of its head, or a comment, does not), with lambdas and comprehensions of that very line; outside
+ * of functions it means the module or class whose line it is. */
+static bool has_line(PyCodeObject *code, long line)
+{
+    struct lines lines = lines_of(code, line);
+    bool has = is_function(code) ? code->co_firstlineno <= line && line <= lines.last : lines.has;
+
+    return has && !is_in_inner(code, line);
 }
 
 /* Whether the path ends with these parts, whole ones. */

@@ -44,10 +44,13 @@ PyObject *cairn_module_member(const char *name)
 const void *cairn_profiler_key(const struct cairn_profiler *profiler, PyObject *callee,
                                bool has_self)
 {
-    if (PyCFunction_Check(callee))
-        return ((PyCFunctionObject *)callee)->m_ml;
+    /* Most are of these types; a subtype is looked for last, for that takes a call. */
+    if (Py_TYPE(callee) == &PyFunction_Type || Py_TYPE(callee) == &PyMethod_Type)
+        return NULL;
     if (Py_TYPE(callee) == &PyMethodDescr_Type)
         return has_self ? ((PyMethodDescrObject *)callee)->d_method : NULL;
+    if (PyCFunction_Check(callee))
+        return ((PyCFunctionObject *)callee)->m_ml;
     if (profiler->types && PyType_Check(callee))
         return callee;
     return NULL;

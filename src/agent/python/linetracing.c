@@ -113,12 +113,26 @@ static void execute(struct cairn_lines_hub *hub, struct cairn_lines_code *code,
         cairn_operands_look(hub, spots, cairn_spots_find(spots, unit), frame);
 }
 
+/* The program's own function. Which may set another one, or none, as a debugger does that is told
+ * to go on: ours stays where it was. */
+static int pass_on(PyObject *self, PyFrameObject *frame, int what, PyObject *arg)
+{
+    PyThreadState *thread = PyThreadState_Get();
+    int result = others(self, frame, what, arg);
+
+    if (thread->c_tracefunc != on_trace) {
+        others = thread->c_tracefunc;
+        set_tracing(thread, on_trace);
+    }
+    return result;
+}
+
 static int on_trace(PyObject *self, PyFrameObject *frame, int what, PyObject *arg)
 {
     struct cairn_lines_hub *hub = active == NULL ? NULL : &active->hub;
     struct cairn_lines_code *code = hub == NULL ? NULL : cairn_lines_find(hub, code_of(frame));
     bool is_ours = what == PyTrace_OPCODE && frame->f_trace_opcodes == OURS;
-    int result = others == NULL || is_ours ? 0 : others(self, frame, what, arg);
+    int result = others == NULL || is_ours ? 0 : pass_on(self, frame, what, arg);
 
     if (code == NULL)
         return result;
@@ -188,6 +202,8 @@ static PyObject *traced(PyThreadState *thread, CAIRN_FRAME *frame, int throws,
         cairn_lines_leave(hub, (uintptr_t)frame);
     if (begins && thread->c_tracefunc == on_trace)
         set_tracing(thread, others);
+    else if (begins && !cairn_lines_is_over(code))
+        cairn_lines_displaced(hub); /* by the program, within the frame */
     else if (!begins && cairn_lines_is_over(code) && thread->c_tracefunc == others)
         set_tracing(thread, on_trace); /* which it had until it was let go */
     return result;

@@ -3,6 +3,9 @@
  *
  * It is set in every thread there is, and in a new one when the call that started it returns: the
  * thread exists then and cannot have run, since whoever started it still holds the GIL.
+ *
+ * A thread has one profile function. The program's own takes the place of ours, and keeps it; that
+ * what runs meanwhile is not seen is told in the spool.
  */
 #include "evalslot.h"
 #include "profiler.h"
@@ -25,10 +28,7 @@ static inline uintptr_t address_of(const PyFrameObject *frame)
 static inline const void *code_of(PyFrameObject *frame)
 {
 #if PY_VERSION_HEX >= 0x030b0000
-    PyCodeObject *code = PyFrame_GetCode(frame); /* the frame's own layout is hidden */
-
-    Py_DECREF(code); /* the frame holds it */
-    return code;
+    return frame->f_frame->f_code;
 #else
     return frame->f_code;
 #endif
@@ -121,27 +121,68 @@ static int set_thread(PyThreadState *thread, Py_tracefunc function, PyObject *pr
 
 static int on_event(PyObject *self, PyFrameObject *frame, int what, PyObject *arg);
 
-/* Sets the function in all threads that have not got it, or takes it from those that have. */
-static int set_all(struct cairn_profiler *profiler, bool on)
+static bool has_ours(const struct cairn_profiler *profiler, const PyThreadState *thread)
+{
+    return thread->c_profilefunc == on_event && thread->c_profileobj == (const PyObject *)profiler;
+}
+
+enum whom { EVERYBODY, NOBODYS }; /* threads: that have no profile function */
+
+/* Sets the function in threads that have not got it, or takes it from those that have. */
+static int set_all(struct cairn_profiler *profiler, bool on, enum whom whom)
 {
     PyInterpreterState *interpreter = PyThreadState_Get()->interp;
     PyThreadState *thread = PyInterpreterState_ThreadHead(interpreter);
     int code = 0;
 
     for (; thread != NULL; thread = PyThreadState_Next(thread)) {
-        bool has =
-            thread->c_profilefunc == on_event && thread->c_profileobj == (PyObject *)profiler;
-
-        if (has != on &&
+        if (has_ours(profiler, thread) != on &&
+            (whom == EVERYBODY || thread->c_profilefunc == NULL) &&
             set_thread(thread, on ? on_event : NULL, on ? (PyObject *)profiler : NULL) < 0)
             code = -1;
     }
     return code;
 }
 
+static const PyMethodDef *method_of(PyObject *callee)
+{
+    return ((PyCFunctionObject *)callee)->m_ml;
+}
+
 static void *function_of(PyObject *callee)
 {
-    return (void *)((PyCFunctionObject *)callee)->m_ml->ml_meth;
+    return (void *)method_of(callee)->ml_meth;
+}
+
+/* What sys or another module has under a name, if that is written in C; else NULL. */
+static void *known_function(const char *module, const char *name)
+{
+    PyObject *from = PyImport_ImportModule(module);
+    PyObject *function = from == NULL ? NULL : PyObject_GetAttrString(from, name);
+    void *found = function != NULL && PyCFunction_Check(function) ? function_of(function) : NULL;
+
+    Py_XDECREF(function);
+    Py_XDECREF(from);
+    PyErr_Clear();
+    return found;
+}
+
+/* The program's profile function is, or will be, where ours was. */
+static void note_displaced(struct cairn_profiler *profiler)
+{
+    if (cairn_exact_owns_spool(&profiler->exact))
+        profiler->spool.head->displaced = 1;
+}
+
+/* Whether a thread that lives has another one: this one, or one with the program's. */
+static void look_for_displaced(struct cairn_profiler *profiler)
+{
+    PyThreadState *here = PyThreadState_Get(),
+                  *thread = PyInterpreterState_ThreadHead(here->interp);
+
+    for (; thread != NULL; thread = PyThreadState_Next(thread))
+        if (!has_ours(profiler, thread) && (thread == here || thread->c_profilefunc != NULL))
+            note_displaced(profiler);
 }
 
 static void enter(struct cairn_profiler *profiler, PyFrameObject *frame)
@@ -173,7 +214,7 @@ static void count_event(struct cairn_profiler *profiler, PyFrameObject *frame, i
             cairn_exact_leave(&profiler->exact, address_of(frame));
         break;
     case PyTrace_C_CALL:
-        key = profiler->builtins ? cairn_profiler_key(profiler, arg, true) : NULL;
+        key = profiler->builtins && PyCFunction_Check(arg) ? method_of(arg) : NULL;
         if (key != NULL)
             cairn_exact_enter(&profiler->exact, key, address_of(frame) | 1, address_of(frame),
                               callee);
@@ -214,14 +255,25 @@ static PyObject *globals_of(PyFrameObject *frame)
 #endif
 }
 
+/* C that matters beside its being counted. */
+static void watch(struct cairn_profiler *profiler, bool is_over, PyObject *callee)
+{
+    if (!is_over && function_of(callee) == profiler->setters)
+        note_displaced(profiler);
+    if (is_over && function_of(callee) == profiler->starters && profiler->enabled &&
+        set_all(profiler, true, NOBODYS) < 0)
+        PyErr_Clear(); /* an audit hook forbids it: the new thread goes unseen */
+}
+
 static int on_event(PyObject *self, PyFrameObject *frame, int what, PyObject *arg)
 {
     struct cairn_profiler *profiler = (struct cairn_profiler *)self;
-    bool is_over = what == PyTrace_C_RETURN || what == PyTrace_C_EXCEPTION;
+    bool is_native =
+        what != PyTrace_CALL && what != PyTrace_RETURN && arg != NULL && PyCFunction_Check(arg);
     enum cairn_gate gate;
 
-    if (what == PyTrace_C_CALL && profiler->builtins && PyCFunction_Check(arg))
-        cairn_profiler_before(profiler, ((PyCFunctionObject *)arg)->m_ml);
+    if (is_native && what == PyTrace_C_CALL && profiler->builtins)
+        cairn_profiler_before(profiler, method_of(arg));
     gate = cairn_gate_of(profiler, profiler->gated ? code_of(frame) : NULL,
                          profiler->gated ? globals_of(frame) : NULL);
     if (gate == CAIRN_GATE_ALL ||
@@ -229,9 +281,8 @@ static int on_event(PyObject *self, PyFrameObject *frame, int what, PyObject *ar
         count_event(profiler, frame, what, arg);
     else
         pass_event(profiler, frame, what, gate);
-    if (is_over && PyCFunction_Check(arg) && function_of(arg) == profiler->starters &&
-        profiler->enabled && set_all(profiler, true) < 0)
-        PyErr_Clear(); /* an audit hook forbids it: the new thread goes unseen */
+    if (is_native)
+        watch(profiler, what != PyTrace_C_CALL, arg);
     return 0;
 }
 
@@ -243,14 +294,10 @@ int cairn_events_add(PyObject *module)
 
 int cairn_profile_begin(struct cairn_profiler *profiler)
 {
-    PyObject *thread = PyImport_ImportModule("_thread");
-    PyObject *start = thread == NULL ? NULL : PyObject_GetAttrString(thread, "start_new_thread");
-
-    profiler->starters = start != NULL && PyCFunction_Check(start) ? function_of(start) : NULL;
-    Py_XDECREF(start);
-    Py_XDECREF(thread);
-    PyErr_Clear(); /* without it, or replaced, threads that are to come go unseen */
-    return set_all(profiler, true);
+    /* Without it, or replaced, threads that are to come go unseen. */
+    profiler->starters = known_function("_thread", "start_new_thread");
+    profiler->setters = known_function("sys", "setprofile");
+    return set_all(profiler, true, EVERYBODY);
 }
 
 int cairn_events_begin(struct cairn_profiler *profiler)
@@ -287,7 +334,9 @@ int cairn_events_halt(struct cairn_profiler *profiler)
 
 int cairn_events_end(struct cairn_profiler *profiler)
 {
+    if (!profiler->evaluates)
+        look_for_displaced(profiler);
     cairn_events_forget(profiler);
-    return set_all(profiler, false);
+    return set_all(profiler, false, EVERYBODY);
 }
 #endif

@@ -34,9 +34,10 @@ struct cairn_profiler {
     bool has_place;
     PyObject *kept[3]; /* bytes that the words of a callee are borrowed from */
     int enabled;
-    int tool;       /* of sys.monitoring, while enabled */
-    bool evaluates; /* by PEP 523, before sys.monitoring */
-    void *starters; /* the C function that starts threads, before sys.monitoring */
+    int tool;                 /* of sys.monitoring, while enabled */
+    bool evaluates;           /* by PEP 523, before sys.monitoring */
+    void *starters, *setters; /* C functions that start threads, and set a profile function, before
+                                 sys.monitoring */
 };
 
 #if !CAIRN_MONITORS
