@@ -71,10 +71,13 @@ def test_pprof_brings_states_and_samples(cairn, recording):
         assert cairn.report("out.pb.gz", "--metric", metric)["total_s"] == pytest.approx(total, abs=1e-6)
 
 
-def test_a_pprof_file_of_another_writer(cairn, folder):
-    """Written by protobuf: any ids, inlined functions, addresses without a name, packed or not."""
+@pytest.mark.parametrize("counted", ["samples", "sample"])
+def test_a_pprof_file_of_another_writer(cairn, folder, counted):
+    """Written by protobuf: any ids, inlined functions, addresses without a name, packed or not.
+
+    Go's profiles count "samples", those of Node.js "sample"."""
     profile = profile_classes()()
-    profile.string_table.extend(["", "samples", "count", "cpu", "nanoseconds", "main", "work", "m.c"])
+    profile.string_table.extend(["", counted, "count", "cpu", "nanoseconds", "main", "work", "m.c"])
     profile.sample_type.add(type=1, unit=2)
     profile.sample_type.add(type=3, unit=4)
     profile.function.add(id=2**40, name=5, filename=7, start_line=3)
