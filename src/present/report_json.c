@@ -209,7 +209,10 @@ static int put_quality(struct cairn_json *json, const struct cairn_tally *tally,
         cairn_json_put_text(json, "imported", facts->guest);
     else
         cairn_json_put_null(json, "imported");
-    cairn_json_put_str(json, "stacks", facts->inferred ? "inferred" : "recorded");
+    cairn_json_put_str(json, "stacks",
+                       facts->callless   ? "none"
+                       : facts->inferred ? "inferred"
+                                         : "recorded");
     cairn_json_close(json);
     return 0;
 }

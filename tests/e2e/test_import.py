@@ -401,6 +401,8 @@ def test_lines_of_line_profiler(cairn, folder, protocol):
         (name, line): (hits, pytest.approx(time * unit, abs=1e-9)) for (_, _, name), rows in timings.items()
         for line, hits, time in rows}  # fmt: skip
     text = cairn("report", "x.lprof").expect().text
+    assert report["quality"]["stacks"] == "none"
+    assert "called whom: stacks" not in " ".join(text.split()) and "callers" not in text
     assert all(f" {hits} " in text for rows in timings.values() for _, hits, _ in rows)
 
 

@@ -34,7 +34,7 @@ interface Written extends WrittenCounts {
     mode: string;
     program: string;
     command: string | null;
-    inferred: boolean; // stacks and totals: the file knew who called whom, no more
+    inferred: string; // what of stacks and totals is no fact, in words; '': they were seen
     wall_ns: number;
     environment: Record<string, string>;
   };
