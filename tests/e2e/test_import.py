@@ -1,7 +1,9 @@
 """Files of other tools: what they hold is told, and nothing that they do not hold."""
 import contextlib
 import cProfile
+import csv
 import gzip
+import io
 import json
 import marshal
 import os
@@ -312,7 +314,12 @@ def test_trace_events_are_calls_within_calls(cairn, folder, shape):
     wanted = {stack: ns / 1000 for stack, ns in own.items() if ns >= 2000}
     assert set(wanted) <= set(got)
     assert got == pytest.approx({key: own[key] / 1000 for key in got}, abs=1.5)
-    quality = cairn.report("x")["quality"]
+    report = cairn.report("x", "--idle")
+    for rows in (report["rows"], cairn("query", "x", "flame").expect().json()["rows"]):
+        assert rows and all(row["samples"] is row["total_samples"] is None for row in rows)
+    table = list(csv.DictReader(io.StringIO(cairn("export", "-f", "csv", "x").expect().text)))
+    assert table and all(row["samples"] == row["total_samples"] == "" for row in table)
+    quality = report["quality"]
     assert quality["imported"] == "chrome" and quality["stacks"] == "recorded" and quality["samples"] is None
 
 
