@@ -11,8 +11,8 @@ const ROWS = 40;
 const POOR = '~'; // as the terminal's report marks it
 
 const callsText = ({ calls, primitive }: CallRow): string =>
-  primitive < 0 ? (calls ? `${count(calls)}/?` : '?')
-    : calls === primitive ? count(calls) : `${count(calls)}/${count(primitive)}`;
+  calls === primitive ? count(calls)
+    : `${calls ? count(calls) + '/' : ''}${primitive < 0 ? '?' : count(primitive)}`;
 const told = (value: number): string => value < 0 ? 'n/a' : time(value);
 const per = (value: number, calls: number): string => calls > 0 ? time(Math.round(value / calls)) : 'n/a';
 
@@ -65,9 +65,8 @@ export function CallTable({ found, most = ROWS, choice }: {
       {time(sum((row) => row.self))}{cost !== undefined
         && <>; counting took about {time(cost)} of all that was counted</>}. {sorted.length} of{' '}
       {plural(rows.length, 'function')}{view.search ? <> hold <Name text={view.search} /></> : ''}
-      {isTold(profile, choice) && (rows.some((row) => row.primitive < 0)
-        ? '. As the file has them, but for cumtimes beside a ?: those are inferred.'
-        : '. As the file has them; nothing here is inferred.')}</p>
+      {isTold(profile, choice) && rows.every((row) => row.primitive >= 0)
+        && '. As the file has them; nothing here is inferred.'}</p>
     <Scroll label="Functions"><table class="rows functions calls-table">
       <thead><tr>{head('calls', 'ncalls')}{head('self', 'tottime')}{head('each', 'percall', 'time')}
         {head('total', 'cumtime')}{head('every', 'percall', 'time')}
@@ -122,10 +121,9 @@ export function CallFacts({ func, choice }: { func: number; choice: Choice }) {
   const row = useMemo(() => callRows(profile, choice).find((each) => each.func === func),
     [profile, choice, func]);
   if (!row) return null;
-  return <p>{row.primitive < 0
-    ? `${callsText(row)} calls (?: how many recursed is not known, and cumtime is inferred)`
-    : plural(row.calls, 'call')}{row.primitive >= 0 && row.primitive < row.calls
-    && <>, {count(row.primitive)} of them with none of its own below</>}: tottime{' '}
+  return <p>{plural(row.calls, 'call')}{row.primitive < row.calls
+    && <>, {row.primitive < 0 ? '?' : count(row.primitive)} of them with none of its own below</>}:
+    {' '}tottime{' '}
     <b>{time(row.self)}</b>, {per(row.self, row.calls)} a call; cumtime <b>{time(row.total)}</b>,{' '}
     {per(row.total, row.primitive)} a call{row.resumes > 0
       && <>; resumed {plural(row.resumes, 'time')}, suspended {time(row.suspended)}</>}
