@@ -172,7 +172,9 @@ static void judge(const struct side sides[2], const struct cairn_diff *diff, dou
     value->before = before.share * before.scale;
     value->after = after.share * after.scale;
     value->change = value->after - value->before;
-    cairn_diff_interval(&before, &after, diff->confidence, &value->low, &value->high);
+    value->low = value->high = NAN;
+    if (diff->counted)
+        cairn_diff_interval(&before, &after, diff->confidence, &value->low, &value->high);
     value->verdict = CAIRN_DIFF_SAME;
     if (!row->compared)
         return;
@@ -216,7 +218,8 @@ static bool is_worth(const struct cairn_row *row)
 static void compare_rows(struct cairn_diff *diff, const struct side sides[2], double tolerance)
 {
     for (size_t i = 0; i < diff->count; i++) {
-        diff->items[i].compared = is_worth(diff->items[i].before) || is_worth(diff->items[i].after);
+        diff->items[i].compared =
+            diff->counted && (is_worth(diff->items[i].before) || is_worth(diff->items[i].after));
         diff->compared += diff->items[i].compared;
     }
     diff->confidence = 1 - (1 - CONFIDENCE) / (double)(diff->compared ? 2 * diff->compared : 1);
@@ -267,10 +270,11 @@ int cairn_diff_make(const struct cairn_tally *before, const struct cairn_tally *
         return cairn_err_set(err, code, 0, "diff", "the recordings cannot be compared: %s",
                              cairn_err_sentence(code));
     }
+    diff.counted = before->counted && after->counted;
     compare_rows(&diff, sides, options->tolerance);
     diff.whole = (struct cairn_diff_value){.before = sides[0].scale, .after = sides[1].scale};
     diff.whole.change = diff.whole.low = diff.whole.high = sides[1].scale - sides[0].scale;
-    diff.enough = diff.before.rankable && diff.after.rankable && before->counted && after->counted;
+    diff.enough = diff.before.rankable && diff.after.rankable && diff.counted;
     *ret_diff = diff;
     return 0;
 }

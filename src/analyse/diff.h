@@ -30,14 +30,14 @@ const char *cairn_diff_verdict_name(enum cairn_diff_verdict verdict);
 
 struct cairn_diff_value { /* in the scale's unit: seconds, or 0..1 */
     double before, after, change;
-    double low, high; /* of the change */
+    double low, high; /* of the change; not a number: there is nothing to rest it on */
     enum cairn_diff_verdict verdict;
 };
 
 struct cairn_diff_row {
     const struct cairn_row *before, *after; /* NULL: not there */
     struct cairn_diff_value self, total;
-    bool compared; /* false: too small a part of both, and its verdicts are SAME */
+    bool compared; /* false: too small a part of both, or not counted; its verdicts are SAME */
 };
 
 struct cairn_diff_options {
@@ -54,6 +54,8 @@ struct cairn_diff {
     struct cairn_diff_value whole; /* its times are known: low and high are the change */
     bool enough;                   /* false: one of them has too few samples to rank anything */
     bool worse;                    /* a row is */
+    bool counted; /* false: one of them does not tell how many samples it is made of, so none of
+                     the changes is judged */
 };
 
 /* On success cairn_diff_release() it. 0 or -CAIRN_ENOMEM. */

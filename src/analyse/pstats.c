@@ -101,6 +101,7 @@ int cairn_pstats_init(struct cairn_pstats *stats, struct cairn_prof *prof, const
         const struct cairn_prof_numbers *numbers = &stats->prof.rows.items[i].numbers;
 
         CAIRN_TRY(add_sums(stats, numbers->calls, numbers->primitive, numbers->self_s));
+        stats->unsure |= numbers->unsure && numbers->calls > 0;
     }
     return 0;
 }
@@ -121,6 +122,7 @@ int cairn_pstats_add(struct cairn_pstats *stats, const struct cairn_pstats *more
 {
     CAIRN_TRY(cairn_buf_add(&stats->head, more->head.data, more->head.size_bytes));
     CAIRN_TRY(add_sums(stats, more->calls, more->primitive, more->total_s));
+    stats->unsure |= more->unsure;
     if (stats->name_width < more->name_width)
         stats->name_width = more->name_width;
     stats->sorted = false;

@@ -23,6 +23,7 @@ struct cairn_pstats {
     struct cairn_prof prof;
     struct cairn_buf head; /* a line for each file it was read from */
     int64_t calls, primitive;
+    bool unsure; /* primitive is not known */
     double total_s;
     size_t name_width; /* of the longest standard name, in characters */
 

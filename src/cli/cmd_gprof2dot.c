@@ -225,6 +225,17 @@ static int write_compared(const struct cairn_call *call, const struct cairn_prof
     return code;
 }
 
+static void say_lost(const struct cairn_prof *prof)
+{
+    struct cairn_buf lost;
+
+    cairn_buf_init(&lost, PATH_MAX_BYTES);
+    cairn_prof_put_unsure(prof, &lost);
+    if (lost.size_bytes > 0 && lost.code == 0)
+        cairn_say("the graph does not hold %s", cairn_buf_cstr(&lost));
+    cairn_buf_release(&lost);
+}
+
 int cairn_cmd_gprof2dot(struct cairn_call *call)
 {
     struct cairn_output output = cairn_output_borrow(STDOUT_FILENO, "stdout");
@@ -255,6 +266,8 @@ int cairn_cmd_gprof2dot(struct cairn_call *call)
         code = cairn_outlet_finish(&outlet, code, &err);
         cairn_output_close(&output, code == 0);
     }
+    if (code == 0)
+        say_lost(&prof);
     if (code < 0 && err.code == 0)
         cairn_err_set(&err, code, 0, "gprof2dot", "%s", cairn_err_sentence(code));
     cairn_prof_release(&prof);

@@ -135,25 +135,28 @@ static bool read_slice(const struct cairn_server_parameter *parameter, const cha
     return *end == '\0';
 }
 
-/* The sums of a part of the time: /api/part?version=V&from=SLICE&to=SLICE. False: there are none.
- */
+/* The sums of a part of the time: /api/part?version=V&from=SLICE&to=SLICE, with &states=1 those of
+ * each state. False: there are none. */
 static bool answer_part(const struct cairn_following *following,
                         const struct cairn_server_request *request,
                         struct cairn_server_answer *ret_answer)
 {
-    const struct cairn_html_parts *parts = following->now.parts;
+    struct cairn_html_parts *parts = following->now.parts;
     size_t size_bytes = 0;
     uint8_t *bytes = NULL;
     struct cairn_buf buf;
+    bool states = request->parameter_count == 4;
     unsigned from, to;
     int code;
 
-    if (parts == NULL || !is_of_version(following, request, 3) ||
+    if (parts == NULL || !is_of_version(following, request, states ? 4 : 3) ||
         !read_slice(&request->parameters[1], "from", &from) ||
-        !read_slice(&request->parameters[2], "to", &to))
+        !read_slice(&request->parameters[2], "to", &to) ||
+        (states && (strcmp(request->parameters[3].name, "states") != 0 ||
+                    strcmp(request->parameters[3].value, "1") != 0)))
         return false;
     cairn_buf_init(&buf, PART_MAX_BYTES);
-    code = cairn_html_parts_ask(parts, from, to, &buf);
+    code = cairn_html_parts_ask(parts, from, to, states, &buf);
     if (code == 0)
         bytes = cairn_buf_detach(&buf, &size_bytes);
     cairn_buf_release(&buf);

@@ -192,11 +192,11 @@ static int is_pprof(struct cairn_feed *feed)
     return fields > 0;
 }
 
-/* The first lines that say anything end in numbers. */
+/* The first lines that say anything end in numbers, and some have a stack in front. */
 static int is_collapsed(struct cairn_feed *feed)
 {
     struct cairn_span line;
-    unsigned lines = 0;
+    unsigned lines = 0, stacks = 0;
     int code;
 
     while (lines < 8 && (code = cairn_feed_line(feed, &line)) == 0) {
@@ -206,14 +206,15 @@ static int is_collapsed(struct cairn_feed *feed)
         if (line.size_bytes == 0)
             continue;
         blank = memrchr(line.data, ' ', line.size_bytes);
-        if (!blank || blank == line.data || blank + 1 == line.data + line.size_bytes)
+        if (!blank || blank + 1 == line.data + line.size_bytes)
             return 0;
         for (at = (size_t)(blank + 1 - line.data); at < line.size_bytes; at++)
             if (!memchr("0123456789.", line.data[at], 11))
                 return 0;
         lines++;
+        stacks += blank > line.data;
     }
-    return lines > 0;
+    return stacks > 0;
 }
 
 static int is_callgrind(struct cairn_feed *feed)

@@ -118,6 +118,14 @@ static int read_stack(struct cairn_guest *guest, struct cairn_span stack,
     unsigned frames = 0;
     bool front = true;
 
+    /* Where py-spy saw no frame it writes a number with nothing in front. */
+    if (stack.size_bytes == 0) {
+        struct cairn_guest_frame nameless = {.line = 0};
+        uint32_t id;
+
+        CAIRN_TRY(cairn_guest_frame(guest, &nameless, &id));
+        CAIRN_TRY(cairn_guest_stack(guest, 0, id, &sample->stack));
+    }
     for (size_t at = 0; at < stack.size_bytes;) {
         const uint8_t *semicolon = memchr(stack.data + at, ';', stack.size_bytes - at);
         size_t end = semicolon ? (size_t)(semicolon - stack.data) : stack.size_bytes;
@@ -168,7 +176,7 @@ static int read_line(struct cairn_guest *guest, struct cairn_span line)
     uint64_t unit_ns = guest->interval_ns ? guest->interval_ns : US_NS;
     size_t blank = last_of(line, ' ', line.size_bytes);
 
-    if (blank == SIZE_MAX || blank == 0 ||
+    if (blank == SIZE_MAX ||
         !read_value(part(line, blank + 1, line.size_bytes), unit_ns, &sample.count, &sample.ns))
         return -CAIRN_EDAMAGED;
     if (sample.ns == 0)

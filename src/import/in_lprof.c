@@ -105,7 +105,7 @@ static int give(struct cairn_pickle *p, struct cairn_guest *guest, uint32_t stat
                                 p->cells.items[rows].value, unit_s));
         cell = rows;
     }
-    CAIRN_TRY(cairn_guest_fact(guest, "import.stacks", "inferred"));
+    CAIRN_TRY(cairn_guest_fact(guest, "import.stacks", "none"));
     CAIRN_TRY(cairn_guest_fact(guest, "import.times", "none"));
     CAIRN_TRY(cairn_guest_fact(guest, "import.lost",
                                "what a line called: its time holds that, also where that has "

@@ -174,7 +174,8 @@ static void choose_columns(struct pprof *p)
     for (size_t i = 0; i < p->type_count; i++) {
         struct cairn_span type = text_of(p, p->types[i].type);
 
-        if (is_type(p, i, "samples", "count"))
+        /* Go's profiles have the plural, those of Node.js the singular. */
+        if (is_type(p, i, "samples", "count") || is_type(p, i, "sample", "count"))
             p->column[SAMPLES] = i;
         else if (is_type(p, i, "wall", "nanoseconds"))
             p->column[WALL] = i;

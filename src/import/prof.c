@@ -103,8 +103,22 @@ static int add_numbers(struct cairn_prof_numbers *sum, const struct cairn_prof_n
         return -CAIRN_ELIMIT;
     numbers.self_s += more->self_s;
     numbers.total_s += more->total_s;
+    numbers.unsure |= more->unsure;
     *sum = numbers;
     return 0;
+}
+
+void cairn_prof_put_unsure(const struct cairn_prof *prof, struct cairn_buf *out)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < prof->rows.count; i++)
+        count += prof->rows.items[i].numbers.unsure && prof->rows.items[i].numbers.calls > 0;
+    if (count > 0)
+        cairn_buf_printf(out,
+                         "which calls of %zu function%s recursed: the file that was read does not "
+                         "tell, and they stand as if none did",
+                         count, count == 1 ? "" : "s");
 }
 
 int cairn_prof_add(struct cairn_prof *prof, uint32_t key, const struct cairn_prof_numbers *numbers,

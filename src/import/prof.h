@@ -27,7 +27,9 @@ struct cairn_prof_key {  /* a function */
 struct cairn_prof_numbers {
     int64_t calls, primitive; /* primitive: those that were not made by the function itself */
     double self_s, total_s;
-    bool plain; /* of a caller, as profile writes it: calls are all that is known */
+    bool plain;  /* of a caller, as profile writes it: calls are all that is known */
+    bool unsure; /* which calls are primitive is not known: it is as many as there are; nor how many
+                    calls there are where it is none */
 };
 
 struct cairn_prof_caller {
@@ -73,6 +75,10 @@ int cairn_prof_add_caller(struct cairn_prof *prof, uint32_t row, uint32_t key,
 
 /* Adds all of `more`; on failure a part of it may have been added. */
 int cairn_prof_merge(struct cairn_prof *prof, const struct cairn_prof *more);
+
+/* Appends that of so many functions it is not known which calls recursed, where there are any, as
+ * what stands behind "does not hold". */
+void cairn_prof_put_unsure(const struct cairn_prof *prof, struct cairn_buf *out);
 
 /* False when the function has no row. */
 bool cairn_prof_find(const struct cairn_prof *prof, uint32_t key, uint32_t *ret_row);

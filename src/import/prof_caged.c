@@ -84,6 +84,7 @@ static int take_numbers(struct cairn_cursor *cur, struct cairn_prof_numbers *ret
 {
     uint64_t times[2];
 
+    *ret_numbers = (struct cairn_prof_numbers){.calls = 0};
     CAIRN_TRY(take_flag(cur, &ret_numbers->plain));
     CAIRN_TRY(cairn_cursor_svarint(cur, &ret_numbers->calls));
     CAIRN_TRY(cairn_cursor_svarint(cur, &ret_numbers->primitive));

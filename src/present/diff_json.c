@@ -14,9 +14,15 @@ static void put_recording(struct cairn_json *json, const char *key, const char *
     cairn_json_put_text(json, "command", cairn_model_env(tally->model, "run.command"));
     cairn_json_put_seconds(json, "span_s", tally->last_ns - tally->first_ns);
     cairn_json_put_seconds(json, "thread_s", rows->base.value_ns);
-    cairn_json_put_u64(json, "samples", rows->base.ticks);
-    cairn_json_put_bool(json, "enough", rows->rankable);
-    cairn_json_put_u64(json, "samples_wanted", rows->samples_wanted);
+    if (tally->counted)
+        cairn_json_put_u64(json, "samples", rows->base.ticks);
+    else
+        cairn_json_put_null(json, "samples");
+    cairn_json_put_bool(json, "enough", tally->counted && rows->rankable);
+    if (tally->counted)
+        cairn_json_put_u64(json, "samples_wanted", rows->samples_wanted);
+    else
+        cairn_json_put_null(json, "samples_wanted");
     cairn_json_close(json);
 }
 
@@ -30,7 +36,7 @@ static void put_part(struct cairn_json *json, const char *key, double change, do
 }
 
 static void put_value(struct cairn_json *json, const char *key,
-                      const struct cairn_diff_value *value, bool sure)
+                      const struct cairn_diff_value *value, bool sure, bool counted)
 {
     cairn_json_key(json, cairn_span_of(key));
     cairn_json_object(json);
@@ -42,12 +48,15 @@ static void put_value(struct cairn_json *json, const char *key,
     if (!sure) {
         cairn_json_put_number(json, "low", value->low);
         cairn_json_put_number(json, "high", value->high);
-        cairn_json_put_str(json, "verdict", cairn_diff_verdict_name(value->verdict));
+        if (counted)
+            cairn_json_put_str(json, "verdict", cairn_diff_verdict_name(value->verdict));
+        else
+            cairn_json_put_null(json, "verdict");
     }
     cairn_json_close(json);
 }
 
-static void put_row(struct cairn_json *json, const struct cairn_diff_row *diff_row)
+static void put_row(struct cairn_json *json, const struct cairn_diff_row *diff_row, bool counted)
 {
     const struct cairn_row *row = diff_row->after ? diff_row->after : diff_row->before;
 
@@ -63,8 +72,8 @@ static void put_row(struct cairn_json *json, const struct cairn_diff_row *diff_r
                        : diff_row->after ? "both"
                                          : "removed");
     cairn_json_put_bool(json, "compared", diff_row->compared);
-    put_value(json, "self", &diff_row->self, false);
-    put_value(json, "total", &diff_row->total, false);
+    put_value(json, "self", &diff_row->self, false, counted);
+    put_value(json, "total", &diff_row->total, false, counted);
     cairn_json_close(json);
 }
 
@@ -90,11 +99,11 @@ int cairn_diff_json(const struct cairn_diff_show *show, struct cairn_outlet *out
                                      : "same");
     cairn_json_put_u64(&json, "compared", diff->compared);
     cairn_json_put_number(&json, "confidence", diff->confidence);
-    put_value(&json, "whole", &diff->whole, true);
+    put_value(&json, "whole", &diff->whole, true, diff->counted);
     cairn_json_key(&json, cairn_span_of("rows"));
     cairn_json_array(&json);
     for (size_t i = 0; i < count; i++) {
-        put_row(&json, &diff->items[i]);
+        put_row(&json, &diff->items[i], diff->counted);
         CAIRN_TRY(cairn_outlet_drain(out));
     }
     cairn_json_close(&json);

@@ -43,9 +43,7 @@ static void put_line(const struct cairn_diff_show *show, const struct cairn_diff
     cairn_buf_add_str(out, " | ");
     cairn_diff_put_value(out, scale, value->change, true);
     cairn_buf_add_str(out, " | ");
-    cairn_diff_put_value(out, scale, value->low, true);
-    cairn_buf_add_str(out, " to ");
-    cairn_diff_put_value(out, scale, value->high, true);
+    cairn_diff_put_interval(out, scale, value, " to ");
     cairn_buf_add_str(out, " |\n");
 }
 
@@ -56,9 +54,9 @@ static void put_table(const struct cairn_diff_show *show, struct cairn_buf *out)
 
     for (size_t i = 0; i < diff->count && i < limit; i++) {
         const struct cairn_diff_row *row = &diff->items[i];
-        bool self = row->self.verdict != CAIRN_DIFF_SAME;
+        bool self = cairn_diff_tells(diff, &row->self);
 
-        if (!self && row->total.verdict == CAIRN_DIFF_SAME)
+        if (!self && !cairn_diff_tells(diff, &row->total))
             break;
         if (i == 0)
             cairn_buf_add_str(out,

@@ -138,9 +138,7 @@ static void put_line(struct pen *pen, const struct cairn_diff_row *diff_row, boo
     if (pen->page.width >= NARROW_COLUMNS) {
         cairn_diff_put_part(&pen->text, pen->show, value);
         put_right(pen, column += PART_COLUMNS);
-        cairn_diff_put_value(&pen->text, pen->show->options->scale, value->low, true);
-        cairn_buf_add_str(&pen->text, " .. ");
-        cairn_diff_put_value(&pen->text, pen->show->options->scale, value->high, true);
+        cairn_diff_put_interval(&pen->text, pen->show->options->scale, value, " .. ");
         put_right(pen, column += INTERVAL_COLUMNS);
         put_value(pen, value->before, false, column += VALUE_COLUMNS);
         put_value(pen, value->after, false, column += VALUE_COLUMNS);
@@ -173,8 +171,8 @@ static void put_rows(struct pen *pen)
 
     for (i = 0; i < diff->count && i < limit; i++) {
         const struct cairn_diff_row *row = &diff->items[i];
-        bool self = row->self.verdict != CAIRN_DIFF_SAME;
-        bool total = row->total.verdict != CAIRN_DIFF_SAME;
+        bool self = cairn_diff_tells(diff, &row->self);
+        bool total = cairn_diff_tells(diff, &row->total);
 
         if (!self && !total)
             break;
@@ -187,15 +185,18 @@ static void put_rows(struct pen *pen)
     }
     cairn_page_end(&pen->page);
     for (told = i; told < diff->count; told++)
-        if (diff->items[told].self.verdict == CAIRN_DIFF_SAME &&
-            diff->items[told].total.verdict == CAIRN_DIFF_SAME)
+        if (!cairn_diff_tells(diff, &diff->items[told].self) &&
+            !cairn_diff_tells(diff, &diff->items[told].total))
             break;
     if (told > i)
         cairn_buf_printf(&pen->text, "%zu more rows changed (-n shows more). ", told - i);
     if (told == 0)
-        cairn_buf_printf(&pen->text, "None of %zu is distinguishable.", diff->count);
-    else
+        cairn_buf_printf(&pen->text, "None of %zu %s.", diff->count,
+                         diff->counted ? "is distinguishable" : "changed");
+    else if (diff->counted)
         cairn_buf_printf(&pen->text, "%zu others are not distinguishable.", diff->count - told);
+    else
+        cairn_buf_printf(&pen->text, "%zu others did not change.", diff->count - told);
     put_prose(pen, "rows");
 }
 
@@ -207,10 +208,7 @@ static void put_outcome(struct pen *pen)
     cairn_diff_put_noise(&pen->text, pen->show);
     put_prose(pen, "noise");
     cairn_buf_add_str(&pen->text, cairn_diff_outcome(diff));
-    if (!pen->show->before->counted || !pen->show->after->counted)
-        cairn_buf_add_str(&pen->text, ": a file of another tool does not tell how many samples it "
-                                      "is made of.");
-    else if (!diff->enough)
+    if (diff->counted && !diff->enough)
         cairn_buf_printf(&pen->text,
                          ": %s has %llu samples, about %llu would do. Record for longer, or at a "
                          "higher rate.",

@@ -15,6 +15,8 @@ int cairn_export_dot(const struct cairn_tally *tally, const struct cairn_export_
         code = cairn_prof_rows(tally, &prof);
     if (code == 0)
         code = cairn_dot_write(&prof, &chosen, out, NULL);
+    if (code == 0 && options->lost)
+        cairn_prof_put_unsure(&prof, options->lost);
     cairn_prof_release(&prof);
     return code;
 }

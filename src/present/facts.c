@@ -99,7 +99,9 @@ static void gather_environment(const struct cairn_tally *tally, struct cairn_fac
     facts->guest = cairn_model_env(model, "import.format");
     facts->values = cairn_model_env(model, "import.values");
     facts->lost = cairn_model_env(model, "import.lost");
-    facts->inferred = equals(cairn_model_env(model, "import.stacks"), "inferred");
+    facts->callless = equals(cairn_model_env(model, "import.stacks"), "none");
+    facts->inferred =
+        facts->callless || equals(cairn_model_env(model, "import.stacks"), "inferred");
     facts->timeless = equals(cairn_model_env(model, "import.times"), "none");
 }
 

@@ -22,7 +22,8 @@ struct cairn_facts {
     struct cairn_span guest;  /* what it was imported from: "pprof"; empty: Cairn recorded it */
     struct cairn_span values; /* of a guest: what the file calls its numbers */
     struct cairn_span lost;   /* of a guest: what the file holds and the recording does not */
-    bool inferred;            /* the file knows who called whom, and no stacks */
+    bool inferred;            /* the file knows no stacks: those that are shown are supposed */
+    bool callless;            /* of these: nor who called whom */
     bool timeless;            /* the file does not say when anything was */
 
     struct cairn_weight busy, busy_phase[CAIRN_PHASE_COUNT];

@@ -272,11 +272,11 @@ static int put_calls(struct cairn_html_counts *counts)
 
 /* --- calls that another tool counted --- */
 
-static void put_numbers(struct cairn_json *json, uint64_t calls, uint64_t primitive,
-                        int64_t self_ns, int64_t total_ns)
+static void put_numbers(struct cairn_json *json, uint64_t calls, int64_t primitive, int64_t self_ns,
+                        int64_t total_ns)
 {
     cairn_json_u64(json, calls);
-    cairn_json_u64(json, primitive);
+    cairn_json_i64(json, primitive);
     cairn_json_i64(json, self_ns);
     cairn_json_i64(json, total_ns);
 }
@@ -288,21 +288,22 @@ static void put_table_line(struct cairn_html_counts *counts, const struct cairn_
 
     cairn_json_u64(json, counts->tree->function_of[line->function]);
     cairn_json_i64(json, -1);
-    put_numbers(json, line->calls, line->primitive_calls, (int64_t)line->self_ns,
-                (int64_t)line->total_ns);
+    put_numbers(json, line->calls, line->unsure ? -1 : (int64_t)line->primitive_calls,
+                (int64_t)line->self_ns, (int64_t)line->total_ns);
     for (size_t i = line->first_caller; i < line->first_caller + line->caller_count; i++) {
         const struct cairn_exact_caller *caller = &table->callers.items[i];
 
         cairn_json_u64(json, counts->tree->function_of[line->function]);
         cairn_json_u64(json, counts->tree->function_of[caller->function]);
-        put_numbers(json, caller->calls, caller->primitive_calls,
+        put_numbers(json, caller->calls, caller->unsure ? -1 : (int64_t)caller->primitive_calls,
                     caller->plain || caller->inferred ? -1 : (int64_t)caller->self_ns,
                     caller->plain ? -1 : (int64_t)caller->total_ns);
     }
 }
 
 /* Function, caller (-1: all of its calls), calls, primitive ones, own time, time with what it
- * called (-1: these are not told), one row after the other. */
+ * called, one row after the other. -1: it is not told, and without primitive ones the time with
+ * what it called is that of the stacks, nor is it known of no calls that there were none. */
 static int put_table(struct cairn_html_counts *counts)
 {
     struct cairn_exact_table table;

@@ -97,6 +97,19 @@ static void put_known(struct writer *w, const char *key, uint64_t value)
         cairn_json_put_u64(&w->json, key, value);
 }
 
+/* What of the stacks that are drawn is no fact. */
+static const char *inference(const struct cairn_facts *facts)
+{
+    if (facts->callless)
+        return "The file knows lines, and nothing of who called whom: each function stands by "
+               "itself, with the time of its lines, which holds what they called.";
+    if (facts->inferred)
+        return "Inferred: the file knows who called whom, and no stacks. Own times are as it has "
+               "them; stacks and totals suppose that a function took as long whoever called its "
+               "caller.";
+    return "";
+}
+
 /* What was recorded, and on what: of the environment no more than these. */
 static int put_recording(struct writer *w, const struct cairn_tally *tally, struct cairn_err *err)
 {
@@ -115,7 +128,7 @@ static int put_recording(struct writer *w, const struct cairn_tally *tally, stru
         cairn_json_put_null(&w->json, "command");
     else
         cairn_json_put_text(&w->json, "command", facts.command);
-    cairn_json_put_bool(&w->json, "inferred", facts.inferred);
+    cairn_json_put_str(&w->json, "inferred", inference(&facts));
     cairn_json_put_u64(&w->json, "wall_ns", facts.wall_ns);
     put_known(w, "user_ns", facts.user_ns);
     put_known(w, "sys_ns", facts.sys_ns);

@@ -6,22 +6,22 @@
 
 #include "alloc.h"
 #include "escape.h"
+#include "html_block.h"
 #include "io.h"
 
 #define EACH 8 /* slices from one stop, which has all until there, to the next */
 #define STOPS (CAIRN_HTML_PARTS / EACH)
 #define BLOCKS (CAIRN_HTML_PARTS + STOPS) /* of the slices, then of the stops */
 #define BLOCK_MAX_BYTES ((size_t)1 << 30)
-#define CELL_MAX_BYTES (10 * (COLUMNS + 1) + 1)
 #define LANES_MAX ((size_t)1 << 20)
 #define COLUMNS CAIRN_HTML_PARTS_COLUMNS
 #define COLUMN_IDLE CAIRN_STATE_COUNT
 #define COLUMN_GIL (CAIRN_STATE_COUNT + 1)
 
-_Static_assert(COLUMNS <= 8, "a byte says which columns of a cell have a value");
+_Static_assert(COLUMNS <= CAIRN_HTML_BLOCK_COLUMNS, "an entry says of which column it is");
 _Static_assert(CAIRN_HTML_PARTS % EACH == 0, "the last stop is the end");
 
-struct block { /* of the file, as an answer is (html_parts.h) */
+struct block { /* of the file, as an answer is (html_block.h) */
     uint64_t offset;
     size_t size_bytes;
 };
@@ -36,10 +36,10 @@ struct cairn_html_parts {
     struct block blocks[BLOCKS];
     uint64_t width_ns;
     size_t cell_count;
-    uint8_t kept;                 /* columns in which any cell has something, as bits */
     CAIRN_VEC(struct lane) lanes; /* in the order of the cells */
-    /* Kept, since an answer has to be quick: [cell][column], and the bytes of a block. */
-    uint64_t *sums;
+    /* Kept, since an answer has to be quick: of the columns in which any cell has something; and
+     * the bytes of a block. */
+    struct cairn_html_table sums;
     uint8_t *bytes;
 };
 
@@ -110,53 +110,17 @@ static int take(struct maker *maker, unsigned slice, enum cairn_metric metric,
     return 0;
 }
 
-static uint8_t told(const uint64_t *values)
-{
-    uint8_t bits = 0;
-
-    for (int i = 0; i < COLUMNS; i++)
-        bits |= (uint8_t)((values[i] > 0) << i);
-    return bits;
-}
-
-static inline uint8_t *put_number(uint8_t *at, uint64_t value)
-{
-    for (; value >= 0x80; value >>= 7)
-        *at++ = (uint8_t)(value | 0x80);
-    *at++ = (uint8_t)value;
-    return at;
-}
-
-/* Values of cells, [cell][column], as a block: a million numbers of an answer, so room is made for
- * a cell at once. */
-static int put_block(struct cairn_buf *buf, const uint64_t *all_values, size_t cell_count)
-{
-    size_t before = 0;
-
-    for (size_t i = 0; i < cell_count; i++) {
-        const uint64_t *values = all_values + i * COLUMNS;
-        uint8_t bits = told(values), *at;
-
-        if (bits == 0)
-            continue;
-        CAIRN_TRY(cairn_buf_reserve(buf, CELL_MAX_BYTES));
-        at = put_number(buf->data + buf->size_bytes, i - before);
-        *at++ = bits;
-        for (unsigned left = bits; left; left &= left - 1)
-            at = put_number(at, values[__builtin_ctz(left)]);
-        buf->size_bytes = (size_t)(at - buf->data);
-        before = i;
-    }
-    return 0;
-}
-
-static int write_block(struct maker *maker, unsigned index, const uint64_t *values)
+static int write_block(struct maker *maker, unsigned index, uint64_t *values)
 {
     struct cairn_html_parts *parts = maker->parts;
     struct cairn_buf *buf = &maker->block;
 
+    struct cairn_html_table table = {values, parts->cell_count, COLUMNS, {0}};
+
+    for (uint8_t i = 0; i < COLUMNS; i++)
+        table.numbers[i] = i;
     cairn_buf_clear(buf);
-    CAIRN_TRY(put_block(buf, values, parts->cell_count));
+    CAIRN_TRY(cairn_html_block_put(&table, buf));
     parts->blocks[index] = (struct block){maker->written, buf->size_bytes};
     maker->written += buf->size_bytes;
     return cairn_io_pwrite(parts->fd, buf->data, buf->size_bytes, parts->blocks[index].offset) < 0
@@ -233,6 +197,25 @@ static int read_cells(struct maker *maker)
     return maker->values && maker->so_far ? 0 : -CAIRN_ENOMEM;
 }
 
+/* Room for the sums of an answer, in those columns that any cell has something in. */
+static int keep_sums(struct maker *maker)
+{
+    struct cairn_html_table *sums = &maker->parts->sums;
+    size_t cell_count = maker->parts->cell_count;
+
+    for (uint8_t column = 0; column < COLUMNS; column++) {
+        size_t i = 0;
+
+        while (i < cell_count && maker->so_far[i * COLUMNS + column] == 0)
+            i++;
+        if (i < cell_count)
+            sums->numbers[sums->column_count++] = column;
+    }
+    sums->cell_count = cell_count;
+    sums->values = cairn_calloc(cell_count * sums->column_count + 1, sizeof(*sums->values));
+    return sums->values ? 0 : -CAIRN_ENOMEM;
+}
+
 static int make(struct maker *maker, struct cairn_err *err)
 {
     struct cairn_html_parts *parts = maker->parts;
@@ -242,14 +225,10 @@ static int make(struct maker *maker, struct cairn_err *err)
     CAIRN_TRY(read_cells(maker));
     for (unsigned slice = 0; slice < CAIRN_HTML_PARTS; slice++)
         CAIRN_TRY(make_slice(maker, slice, err));
-    for (size_t i = 0; i < parts->cell_count; i++)
-        parts->kept |= told(maker->so_far + i * COLUMNS);
     for (int i = 0; i < BLOCKS; i++)
         largest = parts->blocks[i].size_bytes > largest ? parts->blocks[i].size_bytes : largest;
     parts->bytes = cairn_malloc(largest + 1);
-    parts->sums = maker->values;
-    maker->values = NULL;
-    return parts->bytes ? 0 : -CAIRN_ENOMEM;
+    return parts->bytes ? keep_sums(maker) : -CAIRN_ENOMEM;
 }
 
 int cairn_html_parts_make(const struct cairn_model *model, const struct cairn_tally *whole,
@@ -288,7 +267,7 @@ void cairn_html_parts_free(struct cairn_html_parts *parts)
         return;
     cairn_io_close(&parts->fd);
     cairn_vec_release(&parts->lanes);
-    free(parts->sums);
+    free(parts->sums.values);
     free(parts->bytes);
     free(parts);
 }
@@ -319,56 +298,26 @@ void cairn_html_parts_say(const struct cairn_html_parts *parts, const uint32_t *
     cairn_json_close(json);
     cairn_json_key(json, cairn_span_of("asked"));
     cairn_json_array(json);
-    for (int column = 0; column < COLUMNS; column++)
-        if (parts->kept & 1 << column)
-            cairn_json_u64(json, (uint64_t)column);
+    for (unsigned i = 0; i < parts->sums.column_count; i++)
+        cairn_json_u64(json, parts->sums.numbers[i]);
     cairn_json_close(json);
 }
 
 /* --- answers --- */
 
-/* As cairn_cursor_uvarint(), of bytes that we wrote: a million of them for an answer. */
-static inline bool next_number(const uint8_t **at, const uint8_t *end, uint64_t *ret_value)
-{
-    uint64_t value = 0;
-
-    for (unsigned shift = 0; *at < end && shift < 64; shift += 7) {
-        uint8_t byte = *(*at)++;
-
-        value |= (uint64_t)(byte & 0x7f) << shift;
-        if (byte < 0x80) {
-            *ret_value = value;
-            return true;
-        }
-    }
-    return false;
-}
-
 /* The sums wrap while more was taken off than is added yet. */
-static int add_block(const struct cairn_html_parts *parts, unsigned index, bool off)
+static int add_block(struct cairn_html_parts *parts, unsigned index, bool off)
 {
     const struct block *block = &parts->blocks[index];
-    const uint8_t *at = parts->bytes, *end = at + block->size_bytes;
-    uint64_t cell = 0, step, value, *sum;
 
     if (cairn_io_pread(parts->fd, parts->bytes, block->size_bytes, block->offset) !=
         (ssize_t)block->size_bytes)
         return -CAIRN_EIO;
-    while (at < end) {
-        if (!next_number(&at, end, &step) || at == end || step >= parts->cell_count - cell)
-            return -CAIRN_EIO;
-        cell += step;
-        for (unsigned bits = *at++; bits; bits &= bits - 1) {
-            if (!next_number(&at, end, &value))
-                return -CAIRN_EIO;
-            sum = &parts->sums[cell * COLUMNS + (unsigned)__builtin_ctz(bits)];
-            *sum += off ? -value : value;
-        }
-    }
-    return 0;
+    return cairn_html_block_add(parts->bytes, block->size_bytes, off, &parts->sums) < 0 ? -CAIRN_EIO
+                                                                                        : 0;
 }
 
-static int add_slices(const struct cairn_html_parts *parts, unsigned from, unsigned to, bool off)
+static int add_slices(struct cairn_html_parts *parts, unsigned from, unsigned to, bool off)
 {
     for (unsigned slice = from; slice < to; slice++)
         CAIRN_TRY(add_block(parts, slice, off));
@@ -376,7 +325,7 @@ static int add_slices(const struct cairn_html_parts *parts, unsigned from, unsig
 }
 
 /* All before a slice: from the nearest stop, there or back. */
-static int add_until(const struct cairn_html_parts *parts, unsigned slice, bool off)
+static int add_until(struct cairn_html_parts *parts, unsigned slice, bool off)
 {
     unsigned stop = (slice + EACH / 2) / EACH;
 
@@ -386,7 +335,7 @@ static int add_until(const struct cairn_html_parts *parts, unsigned slice, bool 
     return add_slices(parts, slice, stop * EACH, !off);
 }
 
-static int add_up(const struct cairn_html_parts *parts, unsigned from, unsigned to)
+static int add_up(struct cairn_html_parts *parts, unsigned from, unsigned to)
 {
     if (to - from <= EACH)
         return add_slices(parts, from, to, false);
@@ -394,12 +343,32 @@ static int add_up(const struct cairn_html_parts *parts, unsigned from, unsigned 
     return add_until(parts, from, true);
 }
 
-int cairn_html_parts_ask(const struct cairn_html_parts *parts, unsigned from, unsigned to,
+/* Most that is looked at knows no states, and two of them would be twice as much to send. */
+static void join_states(struct cairn_html_table *sums)
+{
+    unsigned states = 0;
+
+    while (states < sums->column_count && sums->numbers[states] < CAIRN_STATE_COUNT)
+        states++;
+    for (size_t cell = 0; cell < sums->cell_count; cell++) {
+        uint64_t *values = sums->values + cell * sums->column_count;
+
+        for (unsigned i = 1; i < states; i++) {
+            values[0] += values[i];
+            values[i] = 0;
+        }
+    }
+}
+
+int cairn_html_parts_ask(struct cairn_html_parts *parts, unsigned from, unsigned to, bool states,
                          struct cairn_buf *buf)
 {
     if (from >= to || to > CAIRN_HTML_PARTS)
         return -CAIRN_EUSAGE;
-    memset(parts->sums, 0, parts->cell_count * COLUMNS * sizeof(*parts->sums));
+    memset(parts->sums.values, 0,
+           parts->cell_count * parts->sums.column_count * sizeof(*parts->sums.values));
     CAIRN_TRY(add_up(parts, from, to));
-    return put_block(buf, parts->sums, parts->cell_count);
+    if (!states)
+        join_states(&parts->sums);
+    return cairn_html_block_put(&parts->sums, buf);
 }

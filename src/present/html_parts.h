@@ -34,12 +34,10 @@ uint64_t cairn_html_parts_width_ns(const struct cairn_html_parts *parts);
 void cairn_html_parts_say(const struct cairn_html_parts *parts, const uint32_t *thread_of,
                           struct cairn_json *json);
 
-/* Adds the sums of slices `from` to before `to` to `buf`: of each cell with a value how far it is
- * from the one before, as a varint (LEB128), a byte of the columns that have one (bit 0: the
- * first), and those, ns as varints. 0, -CAIRN_EUSAGE when there are no such slices, -CAIRN_ENOMEM
- * or -CAIRN_EIO.
- */
-int cairn_html_parts_ask(const struct cairn_html_parts *parts, unsigned from, unsigned to,
+/* Appends the sums of slices `from` to before `to`, in ns, as a block (html_block.h); without
+ * `states`, all states as one, in the column of any. 0, -CAIRN_EUSAGE when there are no such
+ * slices, -CAIRN_ENOMEM, -CAIRN_ELIMIT or -CAIRN_EIO. */
+int cairn_html_parts_ask(struct cairn_html_parts *parts, unsigned from, unsigned to, bool states,
                          struct cairn_buf *buf);
 
 #endif

@@ -177,6 +177,7 @@ static int put_exact(struct work *work, const struct cairn_exact_table *table,
         .primitive = (int64_t)line->primitive_calls,
         .self_s = line->self_s,
         .total_s = line->total_s,
+        .unsure = line->unsure,
     };
     const struct cairn_function *functions;
     uint32_t key, row;
@@ -192,6 +193,7 @@ static int put_exact(struct work *work, const struct cairn_exact_table *table,
             .self_s = caller->self_s,
             .total_s = caller->total_s,
             .plain = caller->plain,
+            .unsure = caller->unsure,
         };
 
         CAIRN_TRY(key_of(work, &functions[caller->function], &key));

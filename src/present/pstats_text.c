@@ -15,10 +15,14 @@ static void put_spaces(struct cairn_buf *out, size_t count)
         cairn_buf_u8(out, ' ');
 }
 
-/* A number of calls: "12", or "12/3" where some are recursive. */
+/* A number of calls: "12", or "12/3" where some are recursive; "?" for what nobody knows. */
 static void calls_text(const struct cairn_prof_numbers *numbers, char text[NUMBER_MAX])
 {
-    if (numbers->calls == numbers->primitive)
+    if (numbers->unsure && numbers->calls == 0)
+        snprintf(text, NUMBER_MAX, "?");
+    else if (numbers->unsure)
+        snprintf(text, NUMBER_MAX, "%" PRId64 "/?", numbers->calls);
+    else if (numbers->calls == numbers->primitive)
         snprintf(text, NUMBER_MAX, "%" PRId64, numbers->calls);
     else
         snprintf(text, NUMBER_MAX, "%" PRId64 "/%" PRId64, numbers->calls, numbers->primitive);
@@ -57,7 +61,7 @@ static int print_row(const struct cairn_pstats *stats, uint32_t row, struct cair
     cairn_buf_printf(&out->buf, "%9s %8.3f ", calls, numbers->self_s);
     put_per_call(&out->buf, numbers->self_s, numbers->calls);
     cairn_buf_printf(&out->buf, "%8.3f ", numbers->total_s);
-    put_per_call(&out->buf, numbers->total_s, numbers->primitive);
+    put_per_call(&out->buf, numbers->total_s, numbers->unsure ? 0 : numbers->primitive);
     put_name(&out->buf, stats, stats->prof.rows.items[row].key);
     cairn_buf_u8(&out->buf, '\n');
     return cairn_outlet_drain(out);
@@ -90,7 +94,9 @@ static void put_head(const struct cairn_pstats *stats, struct cairn_buf *out)
     if (head.size_bytes > 0)
         cairn_buf_u8(out, '\n');
     cairn_buf_printf(out, "         %" PRId64 " function calls ", stats->calls);
-    if (stats->calls != stats->primitive)
+    if (stats->unsure)
+        cairn_buf_add_str(out, "(? primitive calls) ");
+    else if (stats->calls != stats->primitive)
         cairn_buf_printf(out, "(%" PRId64 " primitive calls) ", stats->primitive);
     cairn_buf_printf(out, "in %.3f seconds\n\n", stats->total_s);
 }

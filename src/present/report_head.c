@@ -173,7 +173,8 @@ static void add_guest(struct cairn_buf *out, const struct cairn_facts *facts)
     cairn_buf_add_str(out, "From a file of another tool (");
     add_name(out, facts->guest);
     cairn_buf_add_str(out,
-                      facts->inferred
+                      facts->callless ? "), which knows lines, and nothing of who called whom. "
+                      : facts->inferred
                           ? "), which knows who called whom: stacks and their totals are inferred. "
                           : "). ");
 }

@@ -214,7 +214,10 @@ static int put_quality(struct cairn_json *json, const struct cairn_tally *tally,
         cairn_json_put_text(json, "imported", facts->guest);
     else
         cairn_json_put_null(json, "imported");
-    cairn_json_put_str(json, "stacks", facts->inferred ? "inferred" : "recorded");
+    cairn_json_put_str(json, "stacks",
+                       facts->callless   ? "none"
+                       : facts->inferred ? "inferred"
+                                         : "recorded");
     cairn_json_close(json);
     return 0;
 }
@@ -406,8 +409,8 @@ static void put_row(struct cairn_json *json, const struct cairn_tally *tally,
     cairn_json_put_number(json, "self_high", row->self_high);
     cairn_json_put_number(json, "total_low", row->total_low);
     cairn_json_put_number(json, "total_high", row->total_high);
-    cairn_json_put_u64(json, "samples", row->self.ticks);
-    cairn_json_put_u64(json, "total_samples", row->total.ticks);
+    put_known(json, "samples", tally->counted ? row->self.ticks : CAIRN_FACT_NONE);
+    put_known(json, "total_samples", tally->counted ? row->total.ticks : CAIRN_FACT_NONE);
     cairn_json_put_number(json, "bound", row->bound);
     cairn_json_put_null(json, "calls");
     cairn_json_put_null(json, "primitive_calls");

@@ -392,7 +392,12 @@ static void put_guest(struct cairn_report *report, const struct cairn_quality *q
     }
     cairn_page_end(page);
     put_guest_line(page, "its numbers: ", facts->values);
-    if (facts->inferred)
+    if (facts->callless)
+        put_guest_line(page,
+                       "stacks: n/a, each function is shown by itself; known: hits and times "
+                       "of its lines",
+                       nothing);
+    else if (facts->inferred)
         put_guest_line(page, told_by_pairs(report->tally->model), nothing);
     if (facts->timeless)
         put_guest_line(page, "times: n/a, the file does not say when; its stacks lie in a row",

@@ -195,7 +195,10 @@ static int begin(struct cairn_reader *reader, struct cairn_err *err)
     if (fstat(reader->fd, &info) < 0)
         return fail_read(-errno, err);
     if (!S_ISREG(info.st_mode))
-        return cairn_err_set(err, -CAIRN_EFOREIGN, 0, "reader", "not a file");
+        return cairn_err_set(err, -CAIRN_EFOREIGN, 0, "reader",
+                             S_ISDIR(info.st_mode)
+                                 ? "a folder is no recording"
+                                 : "a pipe or device is no recording: one is read several times");
     reader->stats.file_bytes = (uint64_t)info.st_size;
     got = cairn_io_pread(reader->fd, magic, sizeof(magic), 0);
     if (got < 0)

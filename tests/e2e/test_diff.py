@@ -1,4 +1,5 @@
 """`cairn diff`: what changed is found, with its size; what did not is not; and scripts are told."""
+import cProfile
 import re
 import shutil
 
@@ -137,6 +138,35 @@ def test_few_samples_are_told(cairn, python, runs, folder):
     assert document["before"]["samples_wanted"] > document["before"]["samples"]
     text = cairn("diff", few, runs["one"]).expect(NOT_ENOUGH).text
     assert "not enough data" in text and "Record for longer" in text
+
+
+def test_what_counts_no_samples_is_not_judged(cairn, runs, folder):
+    """A table of cProfile's has times and no samples: changes are told, and none called worse."""
+    for name, loops in (("few.prof", 20_000), ("many.prof", 400_000)):
+        profile = cProfile.Profile()
+        profile.runcall(lambda loops=loops: [abs(i) for i in range(loops)])
+        profile.dump_stats(folder / name)
+    for before, after in (("few.prof", "many.prof"), ("few.prof", runs["one"]), (runs["one"], "few.prof")):
+        document = compare(cairn, before, after, status=NOT_ENOUGH)
+        assert document["verdict"] == "not_enough_data" and document["compared"] == 0
+        for side, file in (("before", before), ("after", after)):
+            assert (document[side]["samples"] is None) == (file != runs["one"])
+            assert document[side]["enough"] == (file == runs["one"])
+        for row in document["rows"]:
+            assert not row["compared"]
+            for value in (row["self"], row["total"]):
+                assert value["low"] is value["high"] is value["verdict"] is None
+                assert value["change"] == pytest.approx(value["after"] - value["before"], abs=1e-9)
+        text = cairn("diff", before, after, env={"COLUMNS": "120"}).expect(NOT_ENOUGH).text
+        markdown = cairn("diff", "--markdown", before, after).expect(NOT_ENOUGH).text
+        for shown in (text, markdown):
+            assert not re.search(r"worse|better|within|distinguishable|95 of 100", shown), shown
+            assert "does not tell how many samples" in " ".join(shown.split()) and "n/a" in shown
+    changed = row_of(compare(cairn, "few.prof", "many.prof", status=NOT_ENOUGH), "<built-in method builtins.abs>")
+    assert changed["self"]["change"] > 0
+    assert "abs" in cairn("diff", "few.prof", "many.prof").expect(NOT_ENOUGH).text
+    text = cairn("diff", "few.prof", "few.prof").expect(NOT_ENOUGH).text
+    assert re.search(r"None of \d+ changed", text), text
 
 
 def test_markdown_holds_no_foreign_markup(cairn, runs, names):

@@ -467,15 +467,22 @@ def test_it_fits_and_is_accessible(cairn, recording, browser, theme, size):
     assert dark == (theme == "dark")
 
 
-@pytest.mark.parametrize("damage", ["foreign", "empty", "cut", "garbled"])
+@pytest.mark.parametrize("damage", ["foreign", "empty", "cut", "garbled", "folder", "pipe"])
 def test_what_cannot_be_read_leaves_no_page(cairn, recording, folder, damage):
     whole = recording[0].read_bytes()
     bad = {"foreign": b"no recording\n" * 100, "empty": b"", "cut": whole[:20],
-           "garbled": bytes(byte ^ 0x5A for byte in whole)}[damage]
-    (folder / "bad.cairn").write_bytes(bad)
+           "garbled": bytes(byte ^ 0x5A for byte in whole)}
+    if damage == "folder":
+        (folder / "bad.cairn").mkdir()
+    elif damage == "pipe":
+        os.mkfifo(folder / "bad.cairn")
+    else:
+        (folder / "bad.cairn").write_bytes(bad[damage])
     ended = cairn("html", "-o", "out.html", "bad.cairn", deadline_s=10).expect(123)
     assert not (folder / "out.html").exists()
     assert 1 <= len(ended.err.decode().splitlines()) <= 4
+    if damage not in bad:
+        assert f"a {damage}" in ended.talk
 
 
 def test_a_page_that_is_there_stays_unless_told(cairn, recording, folder):

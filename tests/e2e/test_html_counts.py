@@ -351,6 +351,14 @@ def test_what_is_inferred_is_no_fact(cairn, python, folder, browser):
     with opened(browser, make(cairn, folder / "a.prof"), "#tab=explore") as page:
         expect(page.locator("section", has=page.locator("#flame"))).to_contain_text("Inferred: ")
         page.get_by_role("treegrid").wait_for()
+    line_profiler = pytest.importorskip("line_profiler", reason="tests/requirements.txt")
+    profiler = line_profiler.LineProfiler(seconds)  # it knows no calls at all
+    profiler.runcall(seconds, "1 s")
+    profiler.dump_stats(str(folder / "b.lprof"))
+    with opened(browser, make(cairn, folder / "b.lprof"), "#tab=explore") as page:
+        flame = page.locator("section", has=page.locator("#flame"))
+        expect(flame).to_contain_text("nothing of who called whom")
+        expect(flame).not_to_contain_text("Inferred")
 
 
 def test_of_every_python_the_page_has_the_sums(cairn, interpreter, counts_place):

@@ -1,7 +1,9 @@
 """Files of other tools: what they hold is told, and nothing that they do not hold."""
 import contextlib
 import cProfile
+import csv
 import gzip
+import io
 import json
 import marshal
 import os
@@ -71,10 +73,13 @@ def test_pprof_brings_states_and_samples(cairn, recording):
         assert cairn.report("out.pb.gz", "--metric", metric)["total_s"] == pytest.approx(total, abs=1e-6)
 
 
-def test_a_pprof_file_of_another_writer(cairn, folder):
-    """Written by protobuf: any ids, inlined functions, addresses without a name, packed or not."""
+@pytest.mark.parametrize("counted", ["samples", "sample"])
+def test_a_pprof_file_of_another_writer(cairn, folder, counted):
+    """Written by protobuf: any ids, inlined functions, addresses without a name, packed or not.
+
+    Go's profiles count "samples", those of Node.js "sample"."""
     profile = profile_classes()()
-    profile.string_table.extend(["", "samples", "count", "cpu", "nanoseconds", "main", "work", "m.c"])
+    profile.string_table.extend(["", counted, "count", "cpu", "nanoseconds", "main", "work", "m.c"])
     profile.sample_type.add(type=1, unit=2)
     profile.sample_type.add(type=3, unit=4)
     profile.function.add(id=2**40, name=5, filename=7, start_line=3)
@@ -309,7 +314,12 @@ def test_trace_events_are_calls_within_calls(cairn, folder, shape):
     wanted = {stack: ns / 1000 for stack, ns in own.items() if ns >= 2000}
     assert set(wanted) <= set(got)
     assert got == pytest.approx({key: own[key] / 1000 for key in got}, abs=1.5)
-    quality = cairn.report("x")["quality"]
+    report = cairn.report("x", "--idle")
+    for rows in (report["rows"], cairn("query", "x", "flame").expect().json()["rows"]):
+        assert rows and all(row["samples"] is row["total_samples"] is None for row in rows)
+    table = list(csv.DictReader(io.StringIO(cairn("export", "-f", "csv", "x").expect().text)))
+    assert table and all(row["samples"] == row["total_samples"] == "" for row in table)
+    quality = report["quality"]
     assert quality["imported"] == "chrome" and quality["stacks"] == "recorded" and quality["samples"] is None
 
 
@@ -398,6 +408,8 @@ def test_lines_of_line_profiler(cairn, folder, protocol):
         (name, line): (hits, pytest.approx(time * unit, abs=1e-9)) for (_, _, name), rows in timings.items()
         for line, hits, time in rows}  # fmt: skip
     text = cairn("report", "x.lprof").expect().text
+    assert report["quality"]["stacks"] == "none"
+    assert "called whom: stacks" not in " ".join(text.split()) and "callers" not in text
     assert all(f" {hits} " in text for rows in timings.values() for _, hits, _ in rows)
 
 

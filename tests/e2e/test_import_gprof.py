@@ -2,6 +2,9 @@
 import re
 
 import pytest
+from playwright.sync_api import expect
+from test_html import browser, make, opened  # noqa: F401: a fixture
+from test_html_counts import call_table
 
 from harness import DAMAGED, execute
 
@@ -80,6 +83,30 @@ def test_calls_are_those_of_the_graph(cairn, profiled):
         "main": (300, 300), "again": (1200, None)}
     text = cairn("report", "--limit", 20, profiled("graph", "-b", "-q")).expect().text
     assert re.search(r" 1500/300 .* again\n", text) and re.search(r" 600/\? .* odd\n", text)
+
+
+def test_what_recursed_is_not_known_everywhere(cairn, profiled, browser, folder):  # noqa: F811
+    """Of a cycle neither page nor pstats nor a graph tells what the file does not."""
+    file = profiled("graph", "-b", "-q")
+    with opened(browser, make(cairn, file), "#tab=explore") as page:
+        rows = {row[-1]: row for row in call_table(page)}
+        told = {name: rows[name][0].replace(",", "") for name in [*CALLS, "main"]}
+        section = page.locator("section", has=page.locator("#table"))
+        expect(section).not_to_contain_text("nothing here is inferred")
+        section.get_by_role("link", name="even", exact=True).click()
+        expect(page.locator("main")).to_contain_text("300 calls, ? of them with none of its own below")
+    assert told == {"leaf": "3300", "near": "600", "far": "300", "again": "1500/300", "odd": "600/?",
+                    "even": "300/?", "main": "?"}
+    assert rows["even"][4] == rows["main"][4] == "n/a"
+    cairn("import", "-o", folder / "x.cairn", file).expect()
+    shown = cairn("pstats", folder / "x.cairn", data=b"sort ncalls\nstats\ncallers even\n").expect().text
+    assert f"{sum(CALLS.values())} function calls (? primitive calls)" in shown
+    assert re.search(r" 600/\? +[\d.]+ +[\d.]+ +[\d.]+ +odd\n", shown), shown
+    assert re.search(r" 1500/300 .* again\n", shown)
+    for command in (["gprof2dot", file], ["export", "-f", "dot", file],
+                    ["export", "-f", "pstats", "-o", folder / "x.pstats", file]):
+        assert "which calls of 2 functions recursed" in cairn(*command).expect().talk
+    assert "recursed" not in cairn("gprof2dot", "-f", "pstats", folder / "x.pstats").expect().talk
 
 
 def test_the_flat_profile_alone_tells_no_recursion(cairn, profiled):

@@ -4,13 +4,14 @@ import base64
 import gzip
 import json
 import re
+import struct
 import subprocess
 
 import pytest
 from playwright.sync_api import expect
 
 import harness
-from test_html import browser, percent, tab, table_rows  # noqa: F401: a fixture
+from test_html import browser, percent, seconds, tab, table_rows  # noqa: F401: a fixture
 from test_view import check_headers, page_of, serving
 
 SAMPLES = 1_000_000
@@ -41,27 +42,19 @@ def flags_of(slices, begin, end):
 
 
 def columns_of(body):
-    """The sums of an answer's columns, as html_parts.h says how it is written."""
-    at = iter(body)
-
-    def number():
-        value = shift = 0
-        for byte in at:
-            value |= (byte & 127) << shift
-            shift += 7
-            if byte < 128:
-                break
-        return value
-
+    """The sums of an answer's columns, as html_block.h says how it is written."""
+    entries, apart = struct.unpack_from("<2I", body)
+    far = iter(struct.unpack_from(f"<{apart}d", body, 8))
+    values = struct.unpack_from(f"<{entries}I", body, 8 + 8 * apart)
+    heads = body[8 + 8 * apart + 4 * entries:]
+    assert len(heads) == entries
     sums = {}
-    while True:
-        number()
-        bits = next(at, None)
-        if bits is None:
-            return sums
-        for column in range(8):
-            if bits & 1 << column:
-                sums[column] = sums.get(column, 0) + number()
+    for head, value in zip(heads, values):
+        if head >> 3 == 31:
+            next(far)
+        sums[head & 7] = sums.get(head & 7, 0) + (int(next(far)) if value == 2**32 - 1 else value)
+    assert next(far, None) is None
+    return sums
 
 
 def test_a_part_of_the_time_is_asked_for(cairn, large, browser):  # noqa: F811
@@ -71,11 +64,13 @@ def test_a_part_of_the_time_is_asked_for(cairn, large, browser):  # noqa: F811
         assert slices["count"] == SLICES and data["lanes"]
         for begin, end in ((10, 14), (0, 1), (3, 61), (63, 64), (0, SLICES)):
             path = f"/api/part?version=1&from={begin}&to={end}"
-            answer, body = view.ask(path, Cookie=view.cookie)
+            joined = columns_of(view.ask(path, Cookie=view.cookie)[1])
+            answer, body = view.ask(path + "&states=1", Cookie=view.cookie)
             assert answer.status == 200 and answer.headers["Content-Type"] == "application/octet-stream"
             check_headers(answer)
             columns = columns_of(body)
-            assert {*columns} <= {*data["asked"]}
+            assert {*columns} <= {*data["asked"]} and len(columns) > 1
+            assert [*joined.values()] == [sum(columns.values())]
             total = sum(columns.get(column, 0) for column in range(STATES))
             told = cairn.report(large, *flags_of(slices, begin, end))
             assert total == round(told["total_s"] * 1e9), (begin, end)
@@ -83,7 +78,7 @@ def test_a_part_of_the_time_is_asked_for(cairn, large, browser):  # noqa: F811
                         for column in lane[1:1 + STATES])
             assert lanes == total
         for wrong in ("from=0&to=65", "from=5&to=5", "from=-1&to=3", "from=a&to=3", "from=1",
-                      "to=3&from=1", "from=1&to=3&x=1", "from=1&to=99999999999999999999"):
+                      "to=3&from=1", "from=1&to=3&x=1", "from=1&to=3&states=0", "from=1&to=3&states=1&states=1", "from=1&to=99999999999999999999"):
             assert view.status(f"/api/part?version=1&{wrong}", Cookie=view.cookie) == 404, wrong
         assert view.status("/api/part?version=2&from=1&to=3", Cookie=view.cookie) == 404
         assert view.status("/api/part?version=1&from=1&to=3") == 403
@@ -93,8 +88,23 @@ def test_a_part_of_the_time_is_asked_for(cairn, large, browser):  # noqa: F811
             shown_is(cairn, page, large, flags_of(slices, 10, 14))
             page.evaluate("() => { location.hash = 'tab=explore&from=30&to=62&metric=runq'; }")
             shown_is(cairn, page, large, [*flags_of(slices, 30, 62), "--metric=runq"])
+            page.evaluate("() => { location.hash = 'from=10&to=14'; }")
+            states_are(cairn, page, large, flags_of(slices, 10, 14))
             page.evaluate("() => { location.hash = 'tab=explore'; }")
             shown_is(cairn, page, large, [])
+
+
+def states_are(cairn, page, file, flags):
+    """The bar of states is the report's: the page has asked for each of them."""
+    expect(page.locator("#panel")).to_have_attribute("aria-busy", "false")
+    expect(page.locator("code.command")).to_contain_text(flags[1].replace("=", " "))
+    told = cairn.report(file, "--idle", *flags)["states"]
+    told = {name.removesuffix("_s"): value for name, value in told.items() if value}
+    assert len(told) > 1
+    section = page.locator("section", has=page.locator("#states"))
+    for name, value in told.items():
+        text = section.locator("li", has_text=name).text_content()
+        assert seconds(text.split("%")[1]) == pytest.approx(value, rel=0.006), text
 
 
 def shown_is(cairn, page, file, flags):

@@ -287,31 +287,46 @@ static void test_what_lies_apart_is_what_the_page_holds(void **state)
 
 #define MOST_BYTES ((size_t)64 << 20)
 
+static double read_far(struct cairn_cursor *far)
+{
+    uint64_t bits;
+    double number;
+
+    assert_int_equal(cairn_cursor_u64(far, &bits), 0);
+    memcpy(&number, &bits, sizeof(number));
+    return number;
+}
+
 /* The states of each cell and its waiting for work, as an answer tells them. */
 static void read_answer(struct cairn_span answer, uint64_t *sums, size_t count)
 {
-    struct cairn_cursor cursor;
-    uint64_t cell = 0, step, value;
-    uint8_t bits;
+    struct cairn_cursor head, far, values, heads;
+    uint32_t entries, apart, low;
+    uint64_t cell = 0, value;
+    uint8_t byte;
 
-    cairn_cursor_init(&cursor, answer);
-    while (cairn_cursor_left_bytes(&cursor) > 0) {
-        assert_int_equal(cairn_cursor_uvarint(&cursor, &step), 0);
-        cell += step;
-        assert_true(cell < count);
-        assert_int_equal(cairn_cursor_u8(&cursor, &bits), 0);
-        assert_true(bits > 0);
-        for (; bits; bits &= (uint8_t)(bits - 1)) {
-            assert_int_equal(cairn_cursor_uvarint(&cursor, &value), 0);
-            assert_true(value > 0);
-            sums[cell] += value;
-        }
+    cairn_cursor_init(&head, answer);
+    assert_int_equal(cairn_cursor_u32(&head, &entries), 0);
+    assert_int_equal(cairn_cursor_u32(&head, &apart), 0);
+    assert_int_equal(answer.size_bytes, 8 + 8 * (size_t)apart + 5 * (size_t)entries);
+    cairn_cursor_init(&far, (struct cairn_span){answer.data + 8, 8 * (size_t)apart});
+    cairn_cursor_init(
+        &values, (struct cairn_span){answer.data + 8 + 8 * (size_t)apart, 4 * (size_t)entries});
+    cairn_cursor_init(&heads, (struct cairn_span){values.end, entries});
+    for (uint32_t i = 0; i < entries; i++) {
+        assert_int_equal(cairn_cursor_u32(&values, &low), 0);
+        assert_int_equal(cairn_cursor_u8(&heads, &byte), 0);
+        cell += byte >> 3 == 31 ? (uint64_t)read_far(&far) : byte >> 3;
+        value = low == UINT32_MAX ? (uint64_t)read_far(&far) : low;
+        assert_true(cell < count && value > 0);
+        sums[cell] += value;
     }
+    assert_int_equal(cairn_cursor_left_bytes(&far), 0);
 }
 
 /* The sum of a part of the time as a tally of that part has it, cell by cell. */
 static void check_part(const struct cairn_model *model, const struct cairn_tally *whole,
-                       const struct cairn_html_parts *parts, unsigned from, unsigned to)
+                       struct cairn_html_parts *parts, unsigned from, unsigned to, bool states)
 {
     struct cairn_filter filter = whole->filter;
     uint64_t first_ns, last_ns, width_ns = cairn_html_parts_width_ns(parts), *sums;
@@ -324,7 +339,7 @@ static void check_part(const struct cairn_model *model, const struct cairn_tally
     filter.to_ns = whole->first_ns - first_ns + to * width_ns;
     assert_int_equal(cairn_tally_make(model, &filter, &tally, NULL), 0);
     cairn_buf_init(&answer, MOST_BYTES);
-    assert_int_equal(cairn_html_parts_ask(parts, from, to, &answer), 0);
+    assert_int_equal(cairn_html_parts_ask(parts, from, to, states, &answer), 0);
     sums = calloc(whole->cell_count, sizeof(*sums));
     assert_non_null(sums);
     read_answer(cairn_buf_span(&answer), sums, whole->cell_count);
@@ -358,10 +373,12 @@ static void check_parts(const struct cairn_model *model, const struct cairn_filt
     assert_int_equal(cairn_html_parts_make(model, &whole, false, &parts, NULL), 0);
     for (unsigned from = 0; from < CAIRN_HTML_PARTS; from += 3)
         for (unsigned to = from + 1; to <= CAIRN_HTML_PARTS; to += 1 + to % 4)
-            check_part(model, &whole, parts, from, to);
-    check_part(model, &whole, parts, 0, CAIRN_HTML_PARTS);
-    assert_int_equal(cairn_html_parts_ask(parts, 5, 5, &none), -CAIRN_EUSAGE);
-    assert_int_equal(cairn_html_parts_ask(parts, 0, CAIRN_HTML_PARTS + 1, &none), -CAIRN_EUSAGE);
+            check_part(model, &whole, parts, from, to, (from + to) % 2);
+    check_part(model, &whole, parts, 0, CAIRN_HTML_PARTS, true);
+    check_part(model, &whole, parts, 0, CAIRN_HTML_PARTS, false);
+    assert_int_equal(cairn_html_parts_ask(parts, 5, 5, true, &none), -CAIRN_EUSAGE);
+    assert_int_equal(cairn_html_parts_ask(parts, 0, CAIRN_HTML_PARTS + 1, true, &none),
+                     -CAIRN_EUSAGE);
     assert_int_equal(none.size_bytes, 0);
     cairn_html_parts_free(parts);
     cairn_tally_release(&whole);
@@ -421,7 +438,7 @@ static void test_memory_that_runs_out_is_an_answer(void **state)
 }
 
 /* The answer as it was, or none. */
-static void check_asked(const struct cairn_html_parts *parts, const struct cairn_buf *wanted)
+static void check_asked(struct cairn_html_parts *parts, const struct cairn_buf *wanted)
 {
     struct cairn_buf answer;
     long n = 0;
@@ -432,7 +449,7 @@ static void check_asked(const struct cairn_html_parts *parts, const struct cairn
 
         cairn_buf_release(&answer);
         cairn_alloc_fail_after(n);
-        code = cairn_html_parts_ask(parts, 3, 41, &answer);
+        code = cairn_html_parts_ask(parts, 3, 41, true, &answer);
         failed = cairn_alloc_has_failed();
         cairn_alloc_fail_after(-1);
         assert_int_equal(code, failed ? -CAIRN_ENOMEM : 0);
@@ -460,7 +477,7 @@ static void test_memory_that_runs_out_leaves_no_parts(void **state)
     assert_int_equal(cairn_tally_make(model, &filter, &whole, NULL), 0);
     assert_int_equal(cairn_html_parts_make(model, &whole, true, &parts, NULL), 0);
     cairn_buf_init(&answer, MOST_BYTES);
-    assert_int_equal(cairn_html_parts_ask(parts, 3, 41, &answer), 0);
+    assert_int_equal(cairn_html_parts_ask(parts, 3, 41, true, &answer), 0);
     check_asked(parts, &answer);
     cairn_html_parts_free(parts);
     for (long n = 0; failed; n += n < 20 ? 1 : PARTS_STEP) {

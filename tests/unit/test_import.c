@@ -100,6 +100,18 @@ static void test_collapsed(void **state)
     release(&loaded);
 }
 
+static void test_a_stack_of_no_frames_keeps_its_number(void **state)
+{
+    struct loaded loaded = load(BYTES(" 54\na;b 6\n"));
+
+    (void)state;
+    assert_int_equal(loaded.tally.total.value_ns, 60 * US);
+    assert_int_equal(find(&loaded, "[unknown]")->self.value_ns, 54 * US);
+    assert_int_equal(find(&loaded, "a")->total.value_ns, 6 * US);
+    release(&loaded);
+    assert_refused(BYTES(" 54\n 6\n"), -CAIRN_EFOREIGN, "collapsed, pprof"); /* numbers alone */
+}
+
 static void test_counts_are_samples_when_their_rate_is_told(void **state)
 {
     struct loaded loaded = load_each(BYTES("a;b 90\na 10\n"), 10 * MS);
@@ -352,6 +364,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_collapsed),
+        cmocka_unit_test(test_a_stack_of_no_frames_keeps_its_number),
         cmocka_unit_test(test_counts_are_samples_when_their_rate_is_told),
         cmocka_unit_test(test_threads_and_processes_in_front),
         cmocka_unit_test(test_labels_stay_labels),

@@ -88,7 +88,7 @@ static void test_old_and_new_forms_say_the_same(void **state)
 static void test_what_is_written_is_read_back(void **state)
 {
     struct cairn_prof prof, again;
-    struct cairn_prof_numbers big = {INT64_MAX, -(1LL << 40), 0.1, -2.5, false};
+    struct cairn_prof_numbers big = {INT64_MAX, -(1LL << 40), 0.1, -2.5, false, false};
     struct cairn_prof_numbers plain = {.calls = 3, .primitive = 3, .plain = true};
     struct cairn_buf out;
     uint32_t key, row;
@@ -176,7 +176,7 @@ static void test_samples_are_marked(void **state)
 static void test_sums_of_tables(void **state)
 {
     struct cairn_prof prof = read_ok(BYTES(SMALL)), more = read_ok(BYTES(SMALL));
-    struct cairn_prof_numbers huge = {INT64_MAX, 0, 0, 0, false}, plain = {.plain = true};
+    struct cairn_prof_numbers huge = {INT64_MAX, 0, 0, 0, false, false}, plain = {.plain = true};
     uint32_t key;
 
     (void)state;

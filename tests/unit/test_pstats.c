@@ -23,7 +23,7 @@ static int fill(struct cairn_prof *prof)
 {
     CAIRN_TRY(cairn_prof_init(prof));
     for (int i = 0; i < ROWS; i++) {
-        struct cairn_prof_numbers numbers = {i + 1, i, i / 2.0, i, false};
+        struct cairn_prof_numbers numbers = {i + 1, i, i / 2.0, i, false, false};
         uint32_t key, caller, row;
         char name[16];
 
@@ -102,7 +102,7 @@ static void test_short_of_memory(void **state)
 
 static void test_sums_that_do_not_fit(void **state)
 {
-    struct cairn_prof_numbers half = {INT64_MAX / 2 + 1, 0, 0, 0, false};
+    struct cairn_prof_numbers half = {INT64_MAX / 2 + 1, 0, 0, 0, false, false};
     struct cairn_pstats stats, more;
     struct cairn_prof prof;
     uint32_t key, row;

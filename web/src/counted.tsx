@@ -10,10 +10,11 @@ import { count, plural, share, time } from './words';
 const ROWS = 40;
 const POOR = '~'; // as the terminal's report marks it
 
-const callsText = (row: CallRow): string => row.calls === row.primitive ? count(row.calls)
-  : `${count(row.calls)}/${count(row.primitive)}`;
+const callsText = ({ calls, primitive }: CallRow): string =>
+  calls === primitive ? count(calls)
+    : `${calls ? count(calls) + '/' : ''}${primitive < 0 ? '?' : count(primitive)}`;
 const told = (value: number): string => value < 0 ? 'n/a' : time(value);
-const per = (value: number, calls: number): string => calls ? time(Math.round(value / calls)) : 'n/a';
+const per = (value: number, calls: number): string => calls > 0 ? time(Math.round(value / calls)) : 'n/a';
 
 // The place of a function, as a link to it.
 export function Place({ func }: { func: number }) {
@@ -25,7 +26,7 @@ export function Place({ func }: { func: number }) {
 type Key = 'calls' | 'self' | 'each' | 'total' | 'every' | 'resumes' | 'suspended' | 'name';
 
 const each = (row: CallRow) => row.calls ? row.self / row.calls : 0;
-const every = (row: CallRow) => row.primitive ? row.total / row.primitive : 0;
+const every = (row: CallRow) => row.primitive > 0 ? row.total / row.primitive : 0;
 
 // ncalls tottime percall cumtime percall filename:lineno(function): sorted by any of them.
 export function CallTable({ found, most = ROWS, choice }: {
@@ -64,7 +65,8 @@ export function CallTable({ found, most = ROWS, choice }: {
       {time(sum((row) => row.self))}{cost !== undefined
         && <>; counting took about {time(cost)} of all that was counted</>}. {sorted.length} of{' '}
       {plural(rows.length, 'function')}{view.search ? <> hold <Name text={view.search} /></> : ''}
-      {isTold(profile, choice) && '. As the file has them; nothing here is inferred.'}</p>
+      {isTold(profile, choice) && rows.every((row) => row.primitive >= 0)
+        && '. As the file has them; nothing here is inferred.'}</p>
     <Scroll label="Functions"><table class="rows functions calls-table">
       <thead><tr>{head('calls', 'ncalls')}{head('self', 'tottime')}{head('each', 'percall', 'time')}
         {head('total', 'cumtime')}{head('every', 'percall', 'time')}
@@ -120,7 +122,8 @@ export function CallFacts({ func, choice }: { func: number; choice: Choice }) {
     [profile, choice, func]);
   if (!row) return null;
   return <p>{plural(row.calls, 'call')}{row.primitive < row.calls
-    && <>, {count(row.primitive)} of them with none of its own below</>}: tottime{' '}
+    && <>, {row.primitive < 0 ? '?' : count(row.primitive)} of them with none of its own below</>}:
+    {' '}tottime{' '}
     <b>{time(row.self)}</b>, {per(row.self, row.calls)} a call; cumtime <b>{time(row.total)}</b>,{' '}
     {per(row.total, row.primitive)} a call{row.resumes > 0
       && <>; resumed {plural(row.resumes, 'time')}, suspended {time(row.suspended)}</>}

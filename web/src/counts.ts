@@ -7,7 +7,7 @@ import { eachChosen, type Choice } from './sums';
 export interface WrittenCounts {
   calls?: number[][]; // columns: thread, node, phase, self, calls, resumes, total, suspended
   table?: number[]; // of another tool, WIDTH numbers a row: function, caller (-1: all of its calls),
-  // calls, primitive ones, self, total (-1: these are not told)
+  // calls, primitive ones, self, total (-1: it is not told)
   cost_ns?: number; // what counting took of all of them
   costly?: number[]; // functions of whose own time it took most
   partial?: number[]; // functions of whose calls some are missing; not there: none can be

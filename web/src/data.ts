@@ -34,7 +34,7 @@ interface Written extends WrittenCounts {
     mode: string;
     program: string;
     command: string | null;
-    inferred: boolean; // stacks and totals: the file knew who called whom, no more
+    inferred: string; // what of stacks and totals is no fact, in words; '': they were seen
     wall_ns: number;
     environment: Record<string, string>;
   };
@@ -288,33 +288,27 @@ export function readInside(profile: Profile, region: number): Profile {
 }
 
 // The same cells with what each of them has of a part of the time, as the server sent it: bytes as
-// src/present/html_parts.h says.
+// src/present/html_block.h says. What no view asks for is not looked for in them.
 export function partOf({ cells, written }: Profile, answer: ArrayBuffer): Cells {
-  const columns: Float64Array[] = [...STATES, 'idle', 'gil'].map(() => cells.none);
-  const bytes = new Uint8Array(answer), wall = new Float64Array(cells.count);
-  for (const column of written.asked!) columns[column] = new Float64Array(cells.count);
-  // `left`: columns of the cell whose numbers are still to come; without any, the way to the next.
-  for (let at = 0, cell = 0, left = 0; at < bytes.length;) {
-    let value = bytes[at++];
-    if (value > 127) {
-      value &= 127;
-      for (let unit = 128, byte = 128; byte > 127; unit *= 128) {
-        byte = bytes[at++];
-        value += (byte & 127) * unit;
-      }
+  const [count, far] = new Uint32Array(answer, 0, 2), apart = new Float64Array(answer, 8, far);
+  const low = new Uint32Array(answer, 8 + 8 * far, count);
+  const heads = new Uint8Array(answer, 8 + 8 * far + 4 * count), known: Float64Array[] = [];
+  const sumOf = (columns: number): Float64Array => { // as bits
+    if (!written.asked!.some((column) => columns >> column & 1)) return cells.none;
+    if (known[columns]) return known[columns];
+    const sums = known[columns] = new Float64Array(cells.count);
+    for (let i = 0, next = 0, cell = 0; i < count; i++) {
+      const head = heads[i], value = low[i];
+      cell += head >> 3 === 31 ? apart[next++] : head >> 3;
+      const whole = value === 0xffffffff ? apart[next++] : value;
+      if (columns >> (head & 7) & 1) sums[cell] += whole;
     }
-    if (!left) {
-      cell += value;
-      left = bytes[at++];
-      continue;
-    }
-    const column = 31 - Math.clz32(left & -left);
-    left &= left - 1;
-    columns[column][cell] = value;
-    if (column < STATES.length) wall[cell] += value;
-  }
-  return { ...cells, states: columns.slice(0, STATES.length), wall, idle: columns[STATES.length],
-    gil: columns[STATES.length + 1] };
+    return sums;
+  };
+  const idle = 1 << STATES.length;
+  return { ...cells, get states() { return STATES.map((_, state) => sumOf(1 << state)); },
+    get wall() { return sumOf(idle - 1); }, get idle() { return sumOf(idle); },
+    get gil() { return sumOf(2 * idle); } };
 }
 
 // What a metric is a sum of: samples, or calls that were counted.

@@ -260,20 +260,16 @@ const Legend = () => <ul class="legend">
     <li key={words}><i class={`part origin-${ORIGINS[i]}`} />{words}</li>)}
   <li><i class="part hatched" />too thin to show</li></ul>;
 
-const Inferred = () => <p class="warn">Inferred: the file knows who called whom, and no stacks. Own
-  times are as it has them; stacks and totals suppose that a function took as long whoever called
-  its caller.</p>;
-
 export function Explore() {
   const { profile, sums, view } = usePage(), found = useFound();
-  const graph = view.shape === 'call graph';
+  const graph = view.shape === 'call graph', { inferred } = profile.written.recording;
   if (sums.base === 0) return <><Timeline /><CallChart found={found} /><Regions />
     <p class="warn">No time is left of what is chosen above.</p></>;
   return <>
     <Timeline />
     <CallChart found={found} />
     <Section id="flame" title={`${graph ? 'Call graph' : 'Flame graph'}: ${time(sums.base)}`}>
-      {profile.written.recording.inferred && <Inferred />}
+      {inferred && <p class="warn">{inferred}</p>}
       {!graph && <Legend />}
       <Shaping />
       {graph ? <CallGraph /> : <FlameGraph totals={flameTotals(profile, sums)} found={found} />}

@@ -117,7 +117,8 @@ function App({ first, before: other }: { first: Profile; before: Profile | null 
   }, [other, all, region]);
   const [help, setHelp] = useState(false);
   const metric = written.metrics.find((each) => each.name === view.metric)!;
-  const { time, waits, failed } = usePart(profile, view.from, view.to);
+  const { time, waits, failed } = usePart(profile, view.from, view.to,
+    view.tab !== 'explore' || metric.name !== 'wall');
   const choice: Choice = useMemo(() => ({
     metric, process: view.process, thread: view.thread, focus: view.focus, hide: view.hide,
     idle: view.idle, within: -1, programOnly: false, ...time,

@@ -9,32 +9,34 @@ type Time = ReturnType<typeof timeOf>;
 const timeOf = (profile: Profile, from: number, to: number, part?: Cells) =>
   (from < 0 ? allTime(profile) : { from, to, outside: false, part });
 
-async function ask(profile: Profile, from: number, to: number): Promise<Cells> {
-  const answer = await fetch(`api/part?version=${profile.reading}&from=${from}&to=${to}`,
-    { cache: 'no-store' });
+async function ask(profile: Profile, from: number, to: number, states: boolean): Promise<Cells> {
+  const answer = await fetch(`api/part?version=${profile.reading}&from=${from}&to=${to}${
+    states ? '&states=1' : ''}`, { cache: 'no-store' });
   if (!answer.ok) throw new Error(String(answer.status));
   return partOf(profile, await answer.arrayBuffer());
 }
 
-export function usePart(profile: Profile, from: number, to: number): { time: Time;
+// `states`: whether what is looked at tells one from the other.
+export function usePart(profile: Profile, from: number, to: number, states: boolean): { time: Time;
   waits: boolean; failed: boolean } {
   const asks = profile.written.asked !== undefined && from >= 0;
-  const [had, setHad] = useState<{ profile: Profile; time: Time } | null>(null);
+  const [had, setHad] = useState<{ profile: Profile; time: Time; states: boolean } | null>(null);
   const [failed, setFailed] = useState(false);
+  const fits = asks && had?.profile === profile && (had.states || !states);
+  const there = fits && had.time.from === from && had.time.to === to;
   useLayoutEffect(() => {
     setFailed(false);
     if (!asks) {
       setHad(null);
       return;
     }
+    if (there) return;
     let left = false;
-    ask(profile, from, to).then(
-      (part) => !left && setHad({ profile, time: timeOf(profile, from, to, part) }),
+    ask(profile, from, to, states).then(
+      (part) => !left && setHad({ profile, time: timeOf(profile, from, to, part), states }),
       () => !left && setFailed(true));
     return () => { left = true; };
-  }, [profile, asks, from, to]);
+  }, [profile, asks, from, to, states]);
   const all = useMemo(() => timeOf(profile, asks ? -1 : from, to), [profile, asks, from, to]);
-  const time = asks && had?.profile === profile ? had.time : all;
-  return { time, waits: asks && !failed && (time.from !== from || time.to !== to || !time.part),
-    failed };
+  return { time: fits ? had.time : all, waits: asks && !failed && !there, failed };
 }

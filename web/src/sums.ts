@@ -130,7 +130,9 @@ export function sumUp(profile: Profile, choice: Choice): Sums {
   const kept = chosenCells(profile, choice, cells), count = kept ? kept.length : cells.count;
   let base = 0, waited = 0;
   for (let at = 0; at < count; at++) {
-    const i = kept ? kept[at] : at, value = choice.idle ? time[i] : time[i] - idle[i];
+    const i = kept ? kept[at] : at, whole = time[i];
+    if (whole === 0) continue; // of a part of the time most have none
+    const value = choice.idle ? whole : whole - idle[i];
     phases[phase[i]] += value;
     waited += idle[i];
     if (choice.programOnly && phase[i] !== PROGRAM) continue;
