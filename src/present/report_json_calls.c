@@ -102,7 +102,7 @@ static void put_corrected(struct cairn_json *json, const struct cairn_exact_tabl
     cairn_json_put_str(json, "confidence", cairn_exact_confidence(table, line));
 }
 
-static void put_line(struct cairn_json *json, const struct cairn_model *model,
+static void put_line(struct cairn_json *json, const struct cairn_tally *tally,
                      const struct cairn_exact_table *table, const struct cairn_exact_line *line,
                      const struct cairn_function *functions, const struct sampled *sampled,
                      bool with_callees)
@@ -112,7 +112,7 @@ static void put_line(struct cairn_json *json, const struct cairn_model *model,
     double self = (double)line->self_ns / base, total = (double)line->total_ns / base;
 
     cairn_json_object(json);
-    cairn_report_json_function(json, model, line->function);
+    cairn_report_json_function(json, tally->model, line->function);
     cairn_json_put_text(json, "name", function->name);
     cairn_json_put_text(json, "qualname", function->qualname);
     cairn_json_put_text(json, "file", function->file);
@@ -123,8 +123,13 @@ static void put_line(struct cairn_json *json, const struct cairn_model *model,
     cairn_json_put_seconds(json, "self_s", line->self_ns);
     cairn_json_put_seconds(json, "total_s", line->total_ns);
     put_shares(json, self, total);
-    cairn_json_put_u64(json, "samples", sampled[line->function].self);
-    cairn_json_put_u64(json, "total_samples", sampled[line->function].total);
+    if (tally->counted) {
+        cairn_json_put_u64(json, "samples", sampled[line->function].self);
+        cairn_json_put_u64(json, "total_samples", sampled[line->function].total);
+    } else {
+        cairn_json_put_null(json, "samples");
+        cairn_json_put_null(json, "total_samples");
+    }
     cairn_json_put_number(json, "bound", self < 0.999 ? 1 / (1 - self) : 1000);
     if (line->unsure && line->calls == 0)
         cairn_json_put_null(json, "calls");
@@ -166,7 +171,7 @@ static int put_table(struct cairn_json *json, const struct cairn_tally *tally,
     cairn_json_key(json, cairn_span_of("rows"));
     cairn_json_array(json);
     for (size_t i = 0; i < count; i++) {
-        put_line(json, tally->model, table, &table->lines.items[i], functions, sampled, false);
+        put_line(json, tally, table, &table->lines.items[i], functions, sampled, false);
         CAIRN_TRY(cairn_outlet_drain(out));
     }
     cairn_json_close(json);
@@ -206,7 +211,7 @@ static int put_counted(struct cairn_json *json, const struct cairn_tally *tally,
     for (size_t i = 0; i < table.lines.count && code == 0; i++) {
         if (!matched[table.lines.items[i].function])
             continue;
-        put_line(json, tally->model, &table, &table.lines.items[i], functions, sampled, true);
+        put_line(json, tally, &table, &table.lines.items[i], functions, sampled, true);
         code = cairn_outlet_drain(out);
     }
     cairn_exact_table_release(&table);

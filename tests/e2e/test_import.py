@@ -146,6 +146,7 @@ def test_cprofile_keeps_its_own_times_and_says_what_is_inferred(cairn, folder):
         wanted[name] = wanted.get(name, 0) + own
     report = cairn.report("a.prof", "--idle")
     assert report["quality"]["stacks"] == "inferred" and report["quality"]["samples"] is None
+    assert all(row["samples"] is row["total_samples"] is None for row in report["rows"])
     got = {name: own for name, own in rows_of(report).items() if own}
     assert set(got) <= set(wanted)
     for name, own in wanted.items():
