@@ -14,7 +14,8 @@ void cairn_tally_judge(struct cairn_tally *tally)
     enum cairn_metric metric = tally->filter.metric;
     uint64_t known_ns = 0;
 
-    tally->counted = metric != CAIRN_METRIC_COUNTED && !is_uncounted(tally->model);
+    tally->pieces = is_uncounted(tally->model);
+    tally->counted = metric != CAIRN_METRIC_COUNTED && !tally->pieces;
     if (metric == CAIRN_METRIC_COUNTED) {
         tally->known = cairn_model_counter(tally->model, "exact_processes") > 0;
         tally->why = "calls are counted one by one with `cairn run --exact` alone";

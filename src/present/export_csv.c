@@ -23,7 +23,7 @@ static void put_seconds(struct cairn_buf *out, uint64_t ns)
     cairn_buf_printf(out, "%" PRIu64 ".%09" PRIu64 ",", ns / 1000000000u, ns % 1000000000u);
 }
 
-static void put_row(struct cairn_buf *out, const struct cairn_row *row, bool counted)
+static void put_row(struct cairn_buf *out, const struct cairn_row *row, bool pieces)
 {
     const double shares[] = {row->self_share, row->total_share, row->self_low,
                              row->self_high,  row->total_low,   row->total_high};
@@ -41,10 +41,10 @@ static void put_row(struct cairn_buf *out, const struct cairn_row *row, bool cou
             cairn_buf_u8(out, ',');
         else
             cairn_buf_printf(out, "%.9g,", shares[i]);
-    if (counted)
-        cairn_buf_printf(out, "%" PRIu64 ",%" PRIu64 ",", row->self.ticks, row->total.ticks);
-    else
+    if (pieces)
         cairn_buf_add_str(out, ",,");
+    else
+        cairn_buf_printf(out, "%" PRIu64 ",%" PRIu64 ",", row->self.ticks, row->total.ticks);
     cairn_buf_printf(out, "%.9g\r\n", row->bound);
 }
 
@@ -118,7 +118,7 @@ int cairn_export_csv(const struct cairn_tally *tally, const struct cairn_export_
         return code;
     cairn_buf_add_str(&out->buf, COLUMNS "\r\n");
     for (size_t i = 0; i < rows.count && code == 0; i++) {
-        put_row(&out->buf, &rows.items[i], tally->counted);
+        put_row(&out->buf, &rows.items[i], tally->pieces);
         code = cairn_outlet_drain(out);
     }
     cairn_rows_release(&rows);

@@ -132,7 +132,7 @@ static void put_box(struct cairn_json *json, const struct cairn_tally *tally,
     cairn_json_put_seconds(json, "hidden_s", box->hidden_ns);
     cairn_json_put_number(json, "self_share", share(box->self.value_ns, boxes->base.value_ns));
     cairn_json_put_number(json, "total_share", share(box->total.value_ns, boxes->base.value_ns));
-    if (tally->counted) {
+    if (!tally->pieces) {
         cairn_json_put_u64(json, "samples", box->self.ticks);
         cairn_json_put_u64(json, "total_samples", box->total.ticks);
     } else {

@@ -409,8 +409,8 @@ static void put_row(struct cairn_json *json, const struct cairn_tally *tally,
     cairn_json_put_number(json, "self_high", row->self_high);
     cairn_json_put_number(json, "total_low", row->total_low);
     cairn_json_put_number(json, "total_high", row->total_high);
-    put_known(json, "samples", tally->counted ? row->self.ticks : CAIRN_FACT_NONE);
-    put_known(json, "total_samples", tally->counted ? row->total.ticks : CAIRN_FACT_NONE);
+    put_known(json, "samples", tally->pieces ? CAIRN_FACT_NONE : row->self.ticks);
+    put_known(json, "total_samples", tally->pieces ? CAIRN_FACT_NONE : row->total.ticks);
     cairn_json_put_number(json, "bound", row->bound);
     cairn_json_put_null(json, "calls");
     cairn_json_put_null(json, "primitive_calls");

@@ -123,7 +123,7 @@ static void put_line(struct cairn_json *json, const struct cairn_tally *tally,
     cairn_json_put_seconds(json, "self_s", line->self_ns);
     cairn_json_put_seconds(json, "total_s", line->total_ns);
     put_shares(json, self, total);
-    if (tally->counted) {
+    if (!tally->pieces) {
         cairn_json_put_u64(json, "samples", sampled[line->function].self);
         cairn_json_put_u64(json, "total_samples", sampled[line->function].total);
     } else {

@@ -51,9 +51,7 @@ const void *cairn_profiler_key(const struct cairn_profiler *profiler, PyObject *
         return has_self ? ((PyMethodDescrObject *)callee)->d_method : NULL;
     if (PyCFunction_Check(callee))
         return ((PyCFunctionObject *)callee)->m_ml;
-    if (profiler->types && PyType_Check(callee))
-        return callee;
-    return NULL;
+    return profiler->types && PyType_Check(callee) ? callee : NULL;
 }
 
 /* --- what is learnt of a callee: its code object, or a name --- */
