@@ -1,5 +1,5 @@
 /* Perfetto's own format: a track of slices for each thread, and below it one of its states, and of
- * its regions as many as overlap without one holding the other. */
+ * its regions as many as overlap without one holding the other; and the thread's samples. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,6 +7,7 @@
 #include "exporters.h"
 #include "perfetto.pb-c.h"
 #include "perfetto_packet.h"
+#include "perfetto_stacks.h"
 #include "regionlist.h"
 #include "slices.h"
 
@@ -45,6 +46,7 @@ struct perfetto {
     uint64_t *pids, *tids;
     bool *name_done, *place_done, *process_done, *thread_done;
     struct cairn_buf text, more_text;
+    struct cairn_perfetto_stacks stacks;
     uint32_t thread;
     struct cairn_moment state; /* not written yet; last_ns 0: none */
     uint64_t next_track;       /* behind those of all threads */
@@ -85,6 +87,7 @@ static int put_head(struct perfetto *p, uint64_t first_ns)
     packet.clock_snapshot = NULL;
     defaults.has_timestamp_clock_id = true;
     defaults.timestamp_clock_id = CLOCK_MONOTONIC_ID;
+    defaults.stack_sample_defaults = cairn_perfetto_stacks_defaults(&p->stacks);
     packet.trace_packet_defaults = &defaults;
     packet.has_sequence_flags = true;
     packet.sequence_flags = CAIRN_PERFETTO_CLEARED;
@@ -263,11 +266,13 @@ static int put_state(struct perfetto *p)
     return put_event(p, &event, NULL, p->state.last_ns);
 }
 
-/* States that follow one another and are the same are one slice. */
+/* A sample, whose state is one slice with the states before it that are the same. */
 static int put_moment(void *ctx, const struct cairn_moment *moment)
 {
     struct perfetto *p = ctx;
 
+    CAIRN_TRY(cairn_perfetto_stacks_put(&p->stacks, moment, p->pids[p->threads[p->thread].process],
+                                        p->tids[p->thread]));
     if (p->state.last_ns == moment->first_ns && p->state.state == moment->state) {
         p->state.last_ns = moment->last_ns;
         return 0;
@@ -464,7 +469,10 @@ int cairn_export_perfetto(const struct cairn_tally *tally,
     cairn_buf_init(&p.text, CAIRN_PERFETTO_TEXT_MAX_BYTES);
     cairn_buf_init(&p.more_text, CAIRN_PERFETTO_TEXT_MAX_BYTES);
     if (code == 0)
+        code = cairn_perfetto_stacks_init(&p.stacks, tally, &tree, options->samples, out);
+    if (code == 0)
         code = put_trace(&p);
+    cairn_perfetto_stacks_release(&p.stacks);
     free(p.pids);
     free(p.tids);
     free(p.name_done);
