@@ -1,21 +1,17 @@
 /* Perfetto's own format: a track of slices for each thread, and below it one of its states, and of
- * its regions as many as overlap without one holding the other. Traces that stand one behind the
- * other read as one, so it is written packet by packet. */
+ * its regions as many as overlap without one holding the other; and the thread's samples. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "alloc.h"
-#include "escape.h"
 #include "exporters.h"
 #include "perfetto.pb-c.h"
+#include "perfetto_packet.h"
+#include "perfetto_stacks.h"
 #include "regionlist.h"
 #include "slices.h"
 
-#define TEXT_MAX_BYTES ((size_t)1 << 30)
-#define SEQUENCE 1
 #define CLOCK_MONOTONIC_ID 3
-#define FLAG_CLEARED 1
-#define FLAG_NEEDED 2
 
 #define LANES_MAX ((size_t)1 << 16)
 #define DEEPEST ((size_t)1 << 24)
@@ -50,37 +46,11 @@ struct perfetto {
     uint64_t *pids, *tids;
     bool *name_done, *place_done, *process_done, *thread_done;
     struct cairn_buf text, more_text;
+    struct cairn_perfetto_stacks stacks;
     uint32_t thread;
     struct cairn_moment state; /* not written yet; last_ns 0: none */
     uint64_t next_track;       /* behind those of all threads */
 };
-
-static int put(struct perfetto *p, Perfetto__TracePacket *packet)
-{
-    Perfetto__Trace trace = PERFETTO__TRACE__INIT;
-    size_t size_bytes;
-
-    packet->has_trusted_packet_sequence_id = true;
-    packet->trusted_packet_sequence_id = SEQUENCE;
-    trace.n_packet = 1;
-    trace.packet = &packet;
-    size_bytes = perfetto__trace__get_packed_size(&trace);
-    CAIRN_TRY(cairn_buf_reserve(&p->out->buf, size_bytes + 1));
-    perfetto__trace__pack(&trace, p->out->buf.data + p->out->buf.size_bytes);
-    p->out->buf.size_bytes += size_bytes;
-    return cairn_outlet_drain(p->out);
-}
-
-/* `raw` as the text of a message, in a buffer that holds it until the next one; protobuf-c ends
- * texts with a NUL, so one inside would cut it off. */
-static int make_text(struct cairn_buf *buf, struct cairn_span raw, char **ret_text)
-{
-    cairn_buf_clear(buf);
-    cairn_escape_utf8(buf, raw);
-    CAIRN_TRY(buf->code);
-    *ret_text = (char *)(uintptr_t)cairn_buf_cstr(buf);
-    return buf->code;
-}
 
 /* Tracks: 1 and on are the processes, then two for each thread. */
 static uint64_t process_track(uint32_t process)
@@ -112,14 +82,15 @@ static int put_head(struct perfetto *p, uint64_t first_ns)
     snapshot.has_primary_trace_clock = true;
     snapshot.primary_trace_clock = CLOCK_MONOTONIC_ID;
     packet.clock_snapshot = &snapshot;
-    CAIRN_TRY(put(p, &packet));
+    CAIRN_TRY(cairn_perfetto_put(p->out, &packet));
 
     packet.clock_snapshot = NULL;
     defaults.has_timestamp_clock_id = true;
     defaults.timestamp_clock_id = CLOCK_MONOTONIC_ID;
+    defaults.stack_sample_defaults = cairn_perfetto_stacks_defaults(&p->stacks);
     packet.trace_packet_defaults = &defaults;
     packet.has_sequence_flags = true;
-    packet.sequence_flags = FLAG_CLEARED;
+    packet.sequence_flags = CAIRN_PERFETTO_CLEARED;
     for (int i = 1; i < CATEGORY_COUNT; i++) {
         perfetto__named__init(&entries[i]);
         entries[i].has_iid = true;
@@ -130,7 +101,7 @@ static int put_head(struct perfetto *p, uint64_t first_ns)
     interned.n_event_categories = CATEGORY_COUNT - 1;
     interned.event_categories = categories;
     packet.interned_data = &interned;
-    return put(p, &packet);
+    return cairn_perfetto_put(p->out, &packet);
 }
 
 static int put_process(struct perfetto *p, uint32_t index)
@@ -146,15 +117,15 @@ static int put_process(struct perfetto *p, uint32_t index)
     p->process_done[index] = true;
     descriptor.has_pid = true;
     descriptor.pid = (int32_t)p->pids[index];
-    CAIRN_TRY(make_text(&p->text, process->name, &descriptor.process_name));
-    CAIRN_TRY(make_text(&p->more_text, process->command, &command));
+    CAIRN_TRY(cairn_perfetto_text(&p->text, process->name, &descriptor.process_name));
+    CAIRN_TRY(cairn_perfetto_text(&p->more_text, process->command, &command));
     descriptor.n_cmdline = process->command.size_bytes > 0;
     descriptor.cmdline = &command;
     track.has_uuid = true;
     track.uuid = process_track(index);
     track.process = &descriptor;
     packet.track_descriptor = &track;
-    return put(p, &packet);
+    return cairn_perfetto_put(p->out, &packet);
 }
 
 static int put_thread(struct perfetto *p, uint32_t index)
@@ -172,19 +143,19 @@ static int put_thread(struct perfetto *p, uint32_t index)
     descriptor.pid = (int32_t)p->pids[thread->process];
     descriptor.tid = (int32_t)p->tids[index];
     if (thread->name.size_bytes > 0)
-        CAIRN_TRY(make_text(&p->text, thread->name, &descriptor.thread_name));
+        CAIRN_TRY(cairn_perfetto_text(&p->text, thread->name, &descriptor.thread_name));
     track.has_uuid = track.has_parent_uuid = true;
     track.uuid = thread_track(p, index, false);
     track.parent_uuid = process_track(thread->process);
     track.thread = &descriptor;
     packet.track_descriptor = &track;
-    CAIRN_TRY(put(p, &packet));
+    CAIRN_TRY(cairn_perfetto_put(p->out, &packet));
 
     track.thread = NULL;
     track.name = (char *)(uintptr_t) "state";
     track.parent_uuid = track.uuid;
     track.uuid = thread_track(p, index, true);
-    return put(p, &packet);
+    return cairn_perfetto_put(p->out, &packet);
 }
 
 static int put_event(struct perfetto *p, const Perfetto__TrackEvent *event,
@@ -195,10 +166,10 @@ static int put_event(struct perfetto *p, const Perfetto__TrackEvent *event,
     packet.has_timestamp = true;
     packet.timestamp = time_ns;
     packet.has_sequence_flags = true;
-    packet.sequence_flags = FLAG_NEEDED;
+    packet.sequence_flags = CAIRN_PERFETTO_NEEDED;
     packet.interned_data = interned;
     packet.track_event = (Perfetto__TrackEvent *)(uintptr_t)event;
-    return put(p, &packet);
+    return cairn_perfetto_put(p->out, &packet);
 }
 
 static uint64_t category_of(const struct cairn_function *function)
@@ -231,17 +202,17 @@ static int put_begin(void *ctx, uint32_t node, uint64_t time_ns)
     if (!p->name_done[call->function]) {
         entry.has_iid = true;
         entry.iid = event.name_iid;
-        CAIRN_TRY(make_text(&p->text, function->qualname, &entry.name));
+        CAIRN_TRY(cairn_perfetto_text(&p->text, function->qualname, &entry.name));
         interned.n_event_names = 1;
         interned.event_names = &entries;
     }
     if (!p->place_done[place]) {
         location.has_iid = true;
         location.iid = event.source_location_iid;
-        CAIRN_TRY(
-            make_text(&p->more_text,
-                      function->kind == CAIRN_FUNCTION_NATIVE ? function->module : function->file,
-                      &location.file_name));
+        CAIRN_TRY(cairn_perfetto_text(&p->more_text,
+                                      function->kind == CAIRN_FUNCTION_NATIVE ? function->module
+                                                                              : function->file,
+                                      &location.file_name));
         location.has_line_number = call->line > 0;
         location.line_number = call->line;
         interned.n_source_locations = 1;
@@ -295,11 +266,13 @@ static int put_state(struct perfetto *p)
     return put_event(p, &event, NULL, p->state.last_ns);
 }
 
-/* States that follow one another and are the same are one slice. */
+/* A sample, whose state is one slice with the states before it that are the same. */
 static int put_moment(void *ctx, const struct cairn_moment *moment)
 {
     struct perfetto *p = ctx;
 
+    CAIRN_TRY(cairn_perfetto_stacks_put(&p->stacks, moment, p->pids[p->threads[p->thread].process],
+                                        p->tids[p->thread]));
     if (p->state.last_ns == moment->first_ns && p->state.state == moment->state) {
         p->state.last_ns = moment->last_ns;
         return 0;
@@ -332,7 +305,7 @@ static int put_lane(struct perfetto *p, struct lane *lane)
     track.parent_uuid = thread_track(p, p->thread, false);
     track.name = (char *)(uintptr_t) "regions";
     packet.track_descriptor = &track;
-    return put(p, &packet);
+    return cairn_perfetto_put(p->out, &packet);
 }
 
 /* The first lane in which it lies within what is on, or behind it. */
@@ -381,12 +354,12 @@ static int put_item(struct perfetto *p, const struct cairn_region_item *item, ui
     event.track_uuid = track;
     entry.has_iid = true;
     entry.iid = event.name_iid;
-    CAIRN_TRY(make_text(&p->text, p->functions[item->function].name, &entry.name));
+    CAIRN_TRY(cairn_perfetto_text(&p->text, p->functions[item->function].name, &entry.name));
     interned.n_event_names = 1;
     interned.event_names = &entries;
     if (item->values != 0) {
-        CAIRN_TRY(make_text(&p->more_text, cairn_model_text(p->tally->model, item->values),
-                            &note.string_value));
+        CAIRN_TRY(cairn_perfetto_text(
+            &p->more_text, cairn_model_text(p->tally->model, item->values), &note.string_value));
         note.name = (char *)(uintptr_t) "values";
         event.n_debug_annotations = 1;
         event.debug_annotations = &notes;
@@ -493,10 +466,13 @@ int cairn_export_perfetto(const struct cairn_tally *tally,
     p.process_count = cairn_model_processes(tally->model, &p.processes);
     p.thread_count = cairn_model_threads(tally->model, &p.threads);
     p.next_track = thread_track(&p, (uint32_t)p.thread_count, false);
-    cairn_buf_init(&p.text, TEXT_MAX_BYTES);
-    cairn_buf_init(&p.more_text, TEXT_MAX_BYTES);
+    cairn_buf_init(&p.text, CAIRN_PERFETTO_TEXT_MAX_BYTES);
+    cairn_buf_init(&p.more_text, CAIRN_PERFETTO_TEXT_MAX_BYTES);
+    if (code == 0)
+        code = cairn_perfetto_stacks_init(&p.stacks, tally, &tree, options->samples, out);
     if (code == 0)
         code = put_trace(&p);
+    cairn_perfetto_stacks_release(&p.stacks);
     free(p.pids);
     free(p.tids);
     free(p.name_done);

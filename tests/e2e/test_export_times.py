@@ -123,17 +123,25 @@ def perfetto_trace():
     return perfetto_trace_pb2
 
 
-def perfetto_slices(proto, data):
-    """The slices of threads, and those of their states by thread."""
+def assert_known(message):
+    """All that it holds is of the format, and nothing lies at another's number."""
     from google.protobuf import unknown_fields
 
+    assert len(unknown_fields.UnknownFieldSet(message)) == 0
+    for field, value in message.ListFields():
+        if field.type == field.TYPE_MESSAGE:
+            for inner in value if field.is_repeated else [value]:
+                assert_known(inner)
+
+
+def perfetto_slices(proto, data):
+    """The slices of threads, and those of their states by thread."""
     trace = proto.Trace()
     assert trace.ParseFromString(data) == len(data)
+    assert_known(trace)
     names, places, tracks = {}, {}, {}
     calls, states = Slices(), Slices()
     for packet in trace.packet:
-        for message in (packet, packet.track_event, packet.track_descriptor, packet.interned_data):
-            assert len(unknown_fields.UnknownFieldSet(message)) == 0
         if packet.HasField("track_descriptor"):
             tracks[packet.track_descriptor.uuid] = packet.track_descriptor
         for entry in packet.interned_data.event_names:
@@ -174,6 +182,120 @@ def test_perfetto_has_threads_in_processes_and_states_below(cairn, recording, pe
     assert sum(states.finished().values()) == wall, "states are all of the time"
     assert {name for name, _ in states.self_ns} <= {
         "running", "runnable", "blocked", "gil_wait", "stopped", "unknown"}
+
+
+class StackSamples:
+    """The stack samples of a trace: the weights of each (tid, stack), stacks as those that
+    Cairn.collapsed() reads."""
+
+    TABLES = ("function_names", "source_paths", "frames", "callstacks", "stack_sample_task_contexts")
+
+    def __init__(self, proto, data):
+        self.proto, self.tables = proto, {name: {} for name in self.TABLES}
+        self.primary, self.follower, self.times_ns = Counter(), Counter(), {}
+        self.defaults = None
+        for packet in proto.Trace.FromString(data).packet:
+            self.read(packet)
+
+    def read(self, packet):
+        if packet.sequence_flags & self.proto.TracePacket.SEQ_INCREMENTAL_STATE_CLEARED:
+            assert self.defaults is None, "what was told is not forgotten on the way"
+            self.defaults = packet.trace_packet_defaults.stack_sample_defaults
+        for name, table in self.tables.items():
+            for entry in getattr(packet.interned_data, name):
+                assert entry.iid > 0 and table.setdefault(entry.iid, entry) is entry, "told once"
+        if not packet.HasField("stack_sample"):
+            return
+        assert packet.sequence_flags & self.proto.TracePacket.SEQ_NEEDS_INCREMENTAL_STATE
+        sample = packet.stack_sample
+        task = self.tables["stack_sample_task_contexts"][sample.task_context_iid]
+        key = task.tid, self.stack(sample.callstack_iid)
+        self.primary[key] += sample.primary_weight
+        assert len(sample.follower_weights) == len(self.defaults.follower_descriptors)
+        for weight in sample.follower_weights:
+            self.follower[key] += weight
+        self.times_ns.setdefault((task.pid, task.tid), []).append(packet.timestamp)
+
+    def stack(self, number):
+        frames = self.tables["frames"]
+        return tuple(harness.parse_frame(self.frame(frames[i]))
+                     for i in self.tables["callstacks"][number].frame_ids)
+
+    def frame(self, frame):
+        path = self.tables["source_paths"].get(frame.source_path_iid)
+        name = self.tables["function_names"][frame.function_name_id].str.decode()
+        if frame.kind == frame.KIND_NATIVE:
+            return f"{name} [{path.str.decode()}]"
+        line = f":{frame.line_number}" if frame.line_number else ""
+        return f"{name} ({path.str.decode()}{line})" if path else name
+
+    def counters(self):
+        told = self.defaults.primary_descriptor, *self.defaults.follower_descriptors
+        return [(counter.name, counter.unit) for counter in told]
+
+    def by_stack(self, weights, tid=None):
+        sums = Counter()
+        for (thread, stack), weight in weights.items():
+            if tid in (None, thread):
+                sums[stack] += weight
+        return sums
+
+
+FILTERS = {
+    "all": [], "cpu": ["--metric", "cpu"], "lines": ["--lines", "executing"],
+    "thread": ["--thread", "waiter"], "time": ["--from", "200ms", "--to", "500ms"],
+    "stacks": ["--focus", "spin"], "mine": ["--only-my-code"]}
+
+
+@pytest.mark.parametrize("name", FILTERS)
+def test_perfetto_stack_samples_are_the_stacks_of_collapsed(cairn, recording, perfetto_trace, name):
+    options = FILTERS[name]
+    told = StackSamples(perfetto_trace, exported(cairn, recording, "perfetto", *options))
+    lines = [] if "--lines" in options else ["--lines", "first"]
+    stacks = cairn.collapsed(recording, *options, *lines)
+    samples = told.by_stack(told.primary)
+    filters = [] if "--lines" in options else options
+    assert sum(samples.values()) == sum(rows_of(cairn, recording, *filters).values()) > 0
+    for stack in set(samples) | set(stacks):
+        # Collapsed stacks are in whole us, and their sum is exact: one may be off by one.
+        assert abs(samples[stack] / 1000 - stacks.get(stack, 0)) <= 1, stack
+    unit = perfetto_trace.StackSample
+    assert told.defaults.source == "cairn" and told.counters() == [
+        ("cpu" if name == "cpu" else "wall", unit.UNIT_NANOSECONDS), ("samples", unit.UNIT_COUNT)]
+
+
+def test_perfetto_stack_samples_can_be_counted(cairn, recording, perfetto_trace):
+    """Their number is beside their time, and in front of it when asked."""
+    told = StackSamples(perfetto_trace, exported(cairn, recording, "perfetto"))
+    counts = cairn.collapsed(recording, "--unit", "samples", "--lines", "first")
+    assert told.by_stack(told.follower) == counts
+    asked = StackSamples(perfetto_trace, exported(cairn, recording, "perfetto", "--unit", "samples"))
+    assert [name for name, _ in asked.counters()] == ["samples", "wall"]
+    assert asked.primary == told.follower and asked.follower == told.primary
+
+
+def test_perfetto_counts_no_stack_samples_that_nobody_counted(cairn, recording, perfetto_trace, folder):
+    """Of a file of times alone nobody knows how many samples they were."""
+    (folder / "times.json").write_bytes(exported(cairn, recording, "speedscope"))
+    told = StackSamples(perfetto_trace, exported(cairn, folder / "times.json", "perfetto"))
+    assert [name for name, _ in told.counters()] == ["wall"] and not told.follower
+    wall_ns = sum(rows_of(cairn, folder / "times.json").values())
+    assert sum(told.primary.values()) == wall_ns > 0
+
+
+def test_perfetto_stack_samples_are_of_their_threads(cairn, recording, perfetto_trace):
+    data = exported(cairn, recording, "perfetto")
+    told, tracks = StackSamples(perfetto_trace, data), perfetto_slices(perfetto_trace, data)[1]
+    threads = {(t.thread.pid, t.thread.tid): t.thread.thread_name
+               for t in tracks.values() if t.HasField("thread")}
+    assert set(told.times_ns) == set(threads)
+    for times_ns in told.times_ns.values():
+        assert times_ns == sorted(set(times_ns)), "no two of a thread at one moment"
+    for (_, tid), name in threads.items():
+        if name not in ("sleeper", "waiter", "busy"):
+            continue
+        stacks = cairn.collapsed(recording, "--thread", tid, "--unit", "samples", "--lines", "first")
+        assert told.by_stack(told.follower, tid) == stacks, name
 
 
 def test_slices_stand_where_the_program_was(cairn, python, perfetto_trace):
@@ -427,6 +549,10 @@ def test_hard_names_survive_every_format(cairn, named, perfetto_trace):
     assert {shown_in_csv(n) for n in wanted} <= {row["name"] for row in read_csv(outs["csv"])}
     _, tracks, calls, _ = perfetto_slices(perfetto_trace, exported(cairn, file, "perfetto"))
     assert {n.replace("\0", "\\x00") for n in wanted} <= set(calls.began_ns)
+    told = StackSamples(perfetto_trace, exported(cairn, file, "perfetto")).tables
+    texts = {entry.str.decode() for entry in told["function_names"].values()}
+    assert {n.replace("\0", "\\x00") for n in wanted} <= texts
+    assert facts["file"] in {entry.str.decode() for entry in told["source_paths"].values()}
     assert facts["thread"] in {t.thread.thread_name for t in tracks.values()}
 
 

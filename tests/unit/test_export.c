@@ -13,6 +13,7 @@
 #include "alloc.h"
 #include "dump.h"
 #include "export.h"
+#include "perfetto.pb-c.h"
 #include "pprof.pb-c.h"
 #include "profile.h"
 
@@ -232,6 +233,83 @@ static void test_pprof_comes_back_through_protobuf(void **state)
     cairn_outlet_release(&out);
 }
 
+/* What the samples of a trace sum to, and whether each number in them was told before. */
+struct perfetto_sums {
+    uint64_t primary, follower;
+    size_t samples, stacks, frames, names, tasks;
+};
+
+static void perfetto_sample(const Perfetto__StackSample *sample, struct perfetto_sums *sums)
+{
+    assert_in_range(sample->task_context_iid, 1, 1 << 20);
+    assert_true(sample->has_callstack_iid && sample->has_primary_weight);
+    assert_int_equal(sample->n_follower_weights, 1);
+    sums->primary += sample->primary_weight;
+    sums->follower += sample->follower_weights[0];
+    sums->samples++;
+}
+
+/* Numbers of names, frames and threads are given out in order, or once. */
+static void perfetto_tables(const Perfetto__InternedData *data, struct perfetto_sums *sums)
+{
+    for (size_t i = 0; i < data->n_function_names; i++)
+        assert_int_equal(data->function_names[i]->iid, ++sums->names);
+    for (size_t i = 0; i < data->n_frames; i++) {
+        assert_int_equal(data->frames[i]->iid, ++sums->frames);
+        assert_in_range(data->frames[i]->function_name_id, 1, sums->names);
+    }
+    for (size_t i = 0; i < data->n_callstacks; i++, sums->stacks++)
+        for (size_t at = 0; at < data->callstacks[i]->n_frame_ids; at++)
+            assert_in_range(data->callstacks[i]->frame_ids[at], 1, sums->frames);
+    sums->tasks += data->n_stack_sample_task_contexts;
+}
+
+static struct perfetto_sums perfetto_sums(const struct cairn_tally *tally,
+                                          const struct cairn_export_options *options)
+{
+    struct perfetto_sums sums = {0};
+    struct cairn_outlet out;
+    Perfetto__Trace *trace;
+
+    export_as(tally, "perfetto", options, &out);
+    trace = perfetto__trace__unpack(NULL, out.buf.size_bytes, out.buf.data);
+    assert_non_null(trace);
+    for (size_t i = 0; i < trace->n_packet; i++) {
+        const Perfetto__TracePacket *packet = trace->packet[i];
+
+        if (packet->interned_data)
+            perfetto_tables(packet->interned_data, &sums);
+        if (packet->stack_sample)
+            perfetto_sample(packet->stack_sample, &sums);
+    }
+    perfetto__trace__free_unpacked(trace, NULL);
+    cairn_outlet_release(&out);
+    return sums;
+}
+
+static void test_perfetto_stack_samples_sum_to_the_tally(void **state)
+{
+    const struct cairn_tally *tally = &((struct fixture *)*state)->tally;
+    const struct cairn_thread *threads;
+
+    for (int lines = CAIRN_EXPORT_LINES_EXECUTING; lines <= CAIRN_EXPORT_LINES_NONE; lines++) {
+        struct cairn_export_options options = {.lines = (enum cairn_export_lines)lines};
+        struct perfetto_sums sums = perfetto_sums(tally, &options);
+
+        assert_int_equal(sums.primary, tally->total.value_ns);
+        assert_int_equal(sums.follower, tally->total.ticks);
+        assert_true(sums.stacks > 10);
+        if (lines == CAIRN_EXPORT_LINES_FIRST)
+            assert_true(sums.samples > sums.stacks); /* one is met twice, and told once */
+        assert_true(sums.frames >= sums.names);
+        assert_in_range(sums.tasks, 2, cairn_model_threads(tally->model, &threads));
+        options.samples = true;
+        sums = perfetto_sums(tally, &options);
+        assert_int_equal(sums.primary, tally->total.ticks);
+        assert_int_equal(sums.follower, tally->total.value_ns);
+    }
+}
+
 static void test_speedscope_sums_to_the_tally(void **state)
 {
     const struct cairn_tally *tally = &((struct fixture *)*state)->tally;
@@ -386,6 +464,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_collapsed_sums_are_exact, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_collapsed_frames_read_as_promised, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_pprof_comes_back_through_protobuf, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_perfetto_stack_samples_sum_to_the_tally, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(test_speedscope_sums_to_the_tally, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_json_is_json_whatever_names_hold, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_flame_graph_holds_no_foreign_markup, set_up,
