@@ -1,11 +1,12 @@
 /* large_recording.c: writes a recording as large as asked for, to time what reads it.
  *
- *     large_recording FILE [SAMPLES]
+ *     large_recording FILE [SAMPLES [waiting]]
  *
  * 16 threads at 1 kHz, every one of them on a processor or in the queue for it at every tick: the
  * dear case, a row for each sample. 200,000 stacks of 4 to 60 frames (30 on average) over 3,000
  * functions, made by walking through a program that calls and returns at random; some stacks are
  * far more frequent than others. The same arguments give the same rows.
+ * `waiting`: in some functions threads wait for work, as in `queue.get`.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -23,6 +24,7 @@
 #define CALLEES 5     /* of one function */
 #define CALL_BYTES 16 /* of instructions from one call to the next */
 #define STACKS 200000
+#define WAITING_EACH 5 /* one function in so many */
 #define THREADS 16
 #define DEPTH_MIN 4
 #define DEPTH_MAX 60
@@ -38,6 +40,7 @@ struct frame {
 struct maker {
     struct cairn_writer *writer;
     struct cairn_err *err;
+    bool waiting;
     uint64_t drawn; /* random numbers so far */
     uint32_t codes[FUNCTIONS];
     uint32_t tracks[THREADS];
@@ -79,12 +82,14 @@ static int write_codes(struct maker *maker)
 
     for (uint32_t i = 0; i < FUNCTIONS; i++) {
         struct cairn_code_def def = {.first_line = 10 + i % FUNCTIONS_A_FILE * 20};
+        bool waits = maker->waiting && i % WAITING_EACH == 2;
 
-        snprintf(text, sizeof(text), "function_%04u", i);
+        snprintf(text, sizeof(text), waits ? "get" : "function_%04u", i);
         CAIRN_TRY(cairn_writer_str(maker->writer, text, &def.name));
         snprintf(text, sizeof(text), "Class%u.function_%04u", i / 5, i);
         CAIRN_TRY(cairn_writer_str(maker->writer, text, &def.qualname));
-        snprintf(text, sizeof(text), "/srv/app/module_%03u.py", i / FUNCTIONS_A_FILE);
+        snprintf(text, sizeof(text), waits ? "/usr/lib/python3.11/queue.py" : "/srv/app/module_%03u.py",
+                 i / FUNCTIONS_A_FILE);
         CAIRN_TRY(cairn_writer_str(maker->writer, text, &def.file));
         CAIRN_TRY(cairn_writer_code(maker->writer, &def, &maker->codes[i]));
         CAIRN_TRY(write_linetable(maker, maker->codes[i]));
@@ -223,8 +228,9 @@ int main(int argc, char **argv)
     uint64_t samples = argc > 2 ? strtoull(argv[2], NULL, 10) : 10000000;
     int code, closed;
 
-    if (argc < 2 || samples == 0) {
-        fprintf(stderr, "usage: %s FILE [SAMPLES]\n", argv[0]);
+    maker.waiting = argc > 3 && strcmp(argv[3], "waiting") == 0;
+    if (argc < 2 || argc > 4 || samples == 0 || maker.waiting != (argc == 4)) {
+        fprintf(stderr, "usage: %s FILE [SAMPLES [waiting]]\n", argv[0]);
         return 2;
     }
     maker.err = &err;

@@ -18,6 +18,7 @@
 
 #include "clock.h"
 #include "map.h"
+#include "processes.h"
 #include "rng.h"
 #include "sampler.h"
 #include "sink.h"
@@ -134,7 +135,7 @@ static int start(struct bench *bench, pid_t pid, const char *file)
         bench->watch = NULL;
     CAIRN_TRY(cairn_sampler_init(&bench->sampler, bench->writer, bench->watch, true, QUANTUM_NS));
     CAIRN_TRY(cairn_writer_clock(bench->writer));
-    CAIRN_TRY(cairn_sampler_add(&bench->sampler, pid, 0, false, now_ns));
+    CAIRN_TRY(cairn_processes_add(&bench->sampler, pid, 0, false, now_ns));
     bench->sampler.last_ns = now_ns;
     return cairn_writer_schedule(bench->writer, bench->seed, bench->mean_ns, QUANTUM_NS, 1, now_ns,
                                  now_ns);

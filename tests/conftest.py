@@ -13,9 +13,11 @@ INTERPRETERS = harness.supported_interpreters()
 
 
 def pytest_configure(config):
+    # Whom a shell puts into the background, or nohup starts, passes that on to all it starts.
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-        # Whom a shell puts into the background passes that on to all it starts.
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)
     binary = harness.cairn_binary()
     if not os.access(binary, os.X_OK):
         pytest.exit(f"{binary} is not there: run `make build`, or name it in $CAIRN", returncode=3)

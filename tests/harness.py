@@ -131,6 +131,13 @@ def installed_interpreters():
     return found
 
 
+def old_pythons():
+    """Executables of those that Cairn does not count, 2.7 among them."""
+    pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
+    old = [one.executable for one in installed_interpreters() if one.version[:2] < min(SUPPORTED)]
+    return old + [str(path) for path in sorted(pyenv.glob("2.7*/bin/python2.7"))]
+
+
 def unpacked_interpreters():
     listing = ROOT / "build" / "interp" / "list"
     found = []

@@ -62,6 +62,8 @@ variant() {
 # The folders under tests/ that hold pytest files, but for those that have a stage of their own.
 folders=$(find tests -name 'test_*.py' -printf '%h\n' | sort -u |
     grep -vE '^tests/(accuracy|fault)(/|$)')
+# Of tests/accuracy, what asks neither how long anything took nor how much of it there was.
+of_moments='tests/accuracy/test_moments.py tests/accuracy/test_oracle.py'
 
 stage interpreters 600 build/interp/interpreters.tap tools/interpreters.sh
 # What has just been unpacked gets its extension module.
@@ -70,10 +72,12 @@ meson_stage checks 300 build checks
 meson_stage unit 300 build unit
 meson_stage corpora 300 build corpus
 # shellcheck disable=SC2086
-pytest_stage commands 1500 -m 'not alone' --numprocesses 2 --dist loadfile ${folders:-tests/e2e}
+pytest_stage commands 1500 -m 'not alone' --numprocesses 2 --dist loadfile $of_moments \
+    ${folders:-tests/e2e}
 # shellcheck disable=SC2086
 pytest_stage e2e 1500 -m alone ${folders:-tests/e2e}
-pytest_stage accuracy 1800 tests/accuracy
+# shellcheck disable=SC2086
+pytest_stage accuracy 1800 $(printf -- '--ignore=%s ' $of_moments) tests/accuracy
 pytest_stage faults "${CAIRN_FULL:+3}600" --numprocesses 2 tests/fault
 variant build-asan -Db_sanitize=address,undefined
 meson_stage sanitizers 600 build-asan 'unit corpus' --timeout-multiplier 3

@@ -46,7 +46,8 @@ def of_script(path):
     module = importlib.util.module_from_spec(spec)
     sys.modules["__main__"] = module
     names = module.__dict__
-    names.update(__spec__=None, __file__=path, __name__="__main__", __package__=None)
+    names.update(__spec__=None, __file__=path, __name__="__main__", __package__=None, __cached__=None)
+    del names["__loader__"]  # cProfile has none; linecache asks it, where there is one, until 3.9
     return code, names
 
 

@@ -19,7 +19,7 @@ import tempfile
 import textwrap
 import threading
 
-from cairn import _cprofile, _frames, _lpwords, cprofile, line_profiler
+from cairn import _cprofile, _frames, _kernimports, _lpwords, cprofile, line_profiler
 
 STDOUT = sys.stdout  # as it was at the start
 DEFAULTS = {"line_by_line": False, "builtin": False, "rich": False, "skip_zero": False,
@@ -39,8 +39,9 @@ def options():
     add("-p", "--prof-mod", action="append", metavar="NAMES",
         help="with -l: profile these, separated by commas: files, modules, module.function; an "
              "empty one takes back what was named before")  # fmt: skip
-    switch("--preimports", help="import what -p names beforehand (so it is; --no-preimports)")
-    switch("--prof-imports", help="not there: name the modules with -p")
+    switch("--preimports", help="import what -p names beforehand, not when the program does (so it is; "
+           "--no-preimports)")
+    switch("--prof-imports", help="what the program imports as well, where -p names it")
     add("-o", "--outfile", metavar="FILE", help="where the profile goes (PROGRAM.lprof or .prof)")
     add("-v", "--verbose", "--view", action="count", help="show the profile as well")
     add("-q", "--quiet", action="count", default=0, help="say less")
@@ -132,6 +133,10 @@ def targets_of(chunks):
     return list(targets)
 
 
+def is_file(target):
+    return os.path.exists(target) and (os.sep in target or target.endswith(".py"))
+
+
 def is_program(target, program):
     return os.path.exists(target) and os.path.exists(program) and os.path.samefile(target, program)
 
@@ -183,10 +188,12 @@ class Run:
             here = sys.path[:]
             code, names = _cprofile.of_script(self.program)
             sys.path[:] = here  # nothing is to be imported from beside it
+            code = self.hearing(code)
             return code, names, code
         if self.kind == "-m":
             # As runpy.run_module() does, which keeps the code to itself.
             _, spec, code = runpy._get_module_details(self.program)
+            code = self.hearing(code, spec)
             names = {"run": runpy._run_module_code, "code": code, "spec": spec}
             return "run(code, None, '__main__', spec)", names, code
         if not os.path.exists(self.program) and os.sep not in self.program:
@@ -194,24 +201,56 @@ class Run:
         if not os.path.isfile(self.program):
             sys.exit(f"Could not find script {self.program!r}")
         code, names = _cprofile.of_script(self.program)
+        code = self.hearing(code)
         return code, names, code
 
-    def choose(self, code):
-        """What -p names, and of -c and - all functions."""
+    def own(self):
+        """Those words of -p that mean the program itself, and the others."""
         targets = targets_of(self.chosen.prof_mod) if self.lines else []
         own = [one for one in targets if one == self.program or is_program(one, self.program)
                or self.is_itself(one)]  # fmt: skip
+        return own, [one for one in targets if one not in own]
+
+    def hearing(self, code, spec=None):
+        """The program's code, which tells what it imports where that is asked for."""
+        own, others = self.own()
+        every = self.lines and self.chosen.prof_imports and bool(own or self.source is not None)
+        late = others if self.lines and not self.chosen.preimports else []
+        if not every and not late:
+            return code
+        try:
+            hearing = _kernimports.code_of(*self.text_of(code, spec))
+        except Exception as failure:  # without its text, or nested deeper than `ast` goes
+            print(f"kernprof: what {self.program} imports is not profiled as it imports it: {failure!r}",
+                  file=sys.stderr)  # fmt: skip
+            return code
+        named = [module_of(one) if is_file(one) else one for one in late]
+        _kernimports.listen(self.profiler, None if every else named)
+        return hearing
+
+    @staticmethod
+    def text_of(code, spec):
+        """A program's text, its file, and what it imports relative to."""
+        if spec is None:
+            with io.open_code(code.co_filename) as file:
+                return file.read(), code.co_filename, ""
+        source = spec.loader.get_source(spec.name)
+        if source is None:
+            raise ImportError(f"no source of {spec.name}")
+        return source, code.co_filename, spec.parent
+
+    def choose(self, code):
+        """What -p names, and of -c and - all functions."""
+        own, targets = self.own()
         absent = []
         for target in targets if self.chosen.preimports else ():
-            if target not in own and not self.add(target):
+            if not self.add(target):
                 absent.append(target)
         if self.lines and (own or self.source is not None):
             self.profiler.add_functions_of(code)
         if absent:
             many = "s" if len(absent) > 1 else ""
             print(f"kernprof: {len(absent)} profiling target{many} not found: {absent}", file=sys.stderr)
-        if self.chosen.prof_imports:
-            print("kernprof: --prof-imports does nothing here: name the modules with -p", file=sys.stderr)
 
     def is_itself(self, target):
         """Of -m, also by the name of its file."""
@@ -219,7 +258,7 @@ class Run:
 
     def add(self, target):
         """False: there is nothing of that name."""
-        if os.path.exists(target) and (os.sep in target or target.endswith(".py")):
+        if is_file(target):
             target = module_of(target)
         elif not all(part.isidentifier() for part in target.split(".")):
             return False
@@ -262,8 +301,9 @@ class Run:
     def quiet(self):
         """-qq takes the program's own output away, -qqq what it says on stderr, too."""
         level = self.chosen.verbose - self.chosen.quiet
-        with open(os.devnull, "w") as nowhere, contextlib.ExitStack() as stack:
+        with contextlib.ExitStack() as stack:
             if level <= -2:
+                nowhere = stack.enter_context(open(os.devnull, "w"))
                 stack.enter_context(contextlib.redirect_stdout(nowhere))
             if level <= -3:
                 stack.enter_context(contextlib.redirect_stderr(nowhere))

@@ -16,10 +16,11 @@ import types
 import warnings
 
 import cairn._exact as _exact
-from cairn import _lpconfig, _lprof
+from cairn import _lpconfig, _lprof, _scopes
 
 __all__ = ["LineProfiler", "LineStats", "load_stats", "show_text", "profile"]
 
+__path__ = [os.path.join(os.path.dirname(os.path.abspath(__file__)), "_lp")]  # cairn.line_profiler.autoprofile
 __version__ = "5.0.2"  # of the line_profiler whose names and words these are
 
 UNIT = 1e-9  # of what is stored
@@ -176,36 +177,41 @@ OF_C = (types.BuiltinFunctionType, types.ClassMethodDescriptorType, types.Method
         types.MethodWrapperType, types.WrapperDescriptorType)  # fmt: skip
 
 
+def is_a(thing, kinds):
+    """As isinstance() by the type alone: what stands for another object runs code to tell its class."""
+    return issubclass(type(thing), kinds)
+
+
 def functions_in(thing):
     """The Python functions that something stands for: wrapped, bound, of a class, of a property."""
-    if isinstance(thing, (staticmethod, classmethod, types.MethodType)):
+    if is_a(thing, (staticmethod, classmethod, types.MethodType)):
         return functions_in(thing.__func__)
-    if isinstance(thing, (functools.partial, functools.partialmethod)):
+    if is_a(thing, (functools.partial, functools.partialmethod)):
         return functions_in(thing.func)
-    if isinstance(thing, functools.cached_property):
+    if is_a(thing, functools.cached_property):
         return functions_in(thing.func)
-    if isinstance(thing, property):
+    if is_a(thing, property):
         parts = (thing.fget, thing.fset, thing.fdel)
         return [function for part in parts if part for function in functions_in(part)]
-    if isinstance(thing, type):
-        return [function for member in vars(thing).values() if is_part(member, thing)
-                for function in functions_in(member)]  # fmt: skip
-    if isinstance(thing, types.FunctionType):
+    if is_a(thing, type):
+        return [function for member in vars(thing).values() for part in parts_of(member, thing, _scopes.OWN)
+                for function in functions_in(part)]  # fmt: skip
+    if is_a(thing, types.FunctionType):
         inner = getattr(thing, "__wrapped__", None)
         return functions_in(inner) if inner is not None else [thing]
     return []
 
 
-def is_inside(thing, cls):
-    return thing.__module__ == cls.__module__ and thing.__qualname__.startswith(cls.__qualname__ + ".")
-
-
-def is_part(member, cls):
-    """Of a class' members, classes belong to it only if they were defined in it, functions if they
-    were in its module: those of elsewhere were lent to it."""
-    if isinstance(member, type):
-        return is_inside(member, cls)
-    return all(function.__module__ == cls.__module__ for function in functions_in(member))
+def parts_of(member, namespace, policies):
+    """What of a member of a class or module counts as part of that: itself, if it is a class or module;
+    else of its functions. Nothing of what fails to say where it comes from."""
+    kinds = {"class": type, "module": types.ModuleType}
+    kind = next((kind for kind, of in kinds.items() if is_a(member, of)), "func")
+    try:
+        things = functions_in(member) if kind == "func" else [member]
+        return [one for one in things if _scopes.belongs(one, kind, namespace, policies)]
+    except Exception:
+        return []
 
 
 def name_of(code):
@@ -233,33 +239,43 @@ class LineProfiler:
 
     add_callable = add_function
 
-    def add_class(self, cls, *, wrap=False, **unused):
-        """What is defined in it; with `wrap` it is also counted while it runs. How many members
-        that are."""
-        added = sum(bool(self.add_function(member)) for member in vars(cls).values() if is_part(member, cls))
-        if wrap:
-            self._wrap_members(cls)
-        return added
+    def add_class(self, cls, *, scoping_policy=None, wrap=False):
+        """What is defined in it, or what the policy means; with `wrap` it is also counted while it runs.
+        How many members that are."""
+        return self._add_members(cls, _scopes.settled(scoping_policy), wrap, set())
 
-    def add_module(self, mod, *, wrap=False, **unused):
-        """All functions and classes that are defined there, and how many they are."""
-        added = 0
-        for name, thing in list(vars(mod).items()):
-            if getattr(thing, "__module__", None) != mod.__name__:
+    def add_module(self, mod, *, scoping_policy=None, wrap=False):
+        """Functions and classes that are defined there, or what the policy means, and how many."""
+        return self._add_members(mod, _scopes.settled(scoping_policy), wrap, set())
+
+    def _add_members(self, namespace, policies, wrap, seen):
+        added, to_wrap = 0, []
+        for name, member in list(vars(namespace).items()):
+            if id(member) in seen:
                 continue
-            added += bool(self.add_function(thing))
-            if wrap and isinstance(thing, type):
-                self._wrap_members(thing)
-            elif wrap and functions_in(thing):
-                setattr(mod, name, self.wrap_callable(thing))
+            parts = parts_of(member, namespace, policies)
+            if parts:
+                seen.add(id(member))
+            if is_a(member, (type, types.ModuleType)):
+                added += sum(bool(self._add_members(part, policies, wrap, seen)) for part in parts)
+                continue
+            for part in parts:
+                self.add_function(part)
+            if parts:
+                added += 1
+                to_wrap.append((name, member))
+        if wrap:
+            self._wrap_all(namespace, to_wrap)
         return added
 
     def add_functions_of(self, code):
         """The functions that are defined in a code object, and in those."""
         for inner in code.co_consts:
             if isinstance(inner, types.CodeType):
-                # Bodies of classes are not optimised; lambdas and the like have no name.
-                if inner.co_flags & inspect.CO_OPTIMIZED and not inner.co_name.startswith("<"):
+                # Bodies of classes are not optimised; lambdas and the like have no name, and what the
+                # compiler makes of annotations has one that is no function's (3.14).
+                named = not inner.co_name.startswith("<") and inner.co_name != "__annotate__"
+                if inner.co_flags & inspect.CO_OPTIMIZED and named:
                     self._lines.add(inner)
                 self.add_functions_of(inner)
 
@@ -297,23 +313,29 @@ class LineProfiler:
 
     def _wrap_members(self, cls):
         """Those that were defined in it."""
-        refused = {}
+        own = []
         for name, member in list(vars(cls).items()):
-            if isinstance(member, type):
-                if is_inside(member, cls):
+            if is_a(member, type):
+                if _scopes.in_class(member, "class", cls, "descendants"):
                     self._wrap_members(member)
                 continue
             functions = functions_in(member)
-            if functions and all(is_inside(function, cls) for function in functions):
+            if functions and all(_scopes.in_class(one, "func", cls, "descendants") for one in functions):
                 self.add_function(member)
-                try:
-                    setattr(cls, name, self.wrap_callable(member))
-                except (AttributeError, TypeError):
-                    refused[name] = member
-        if refused:
-            what = f"cannot wrap {len(refused)} attribute(s) of {cls!r} (`{{attr: value}}`): {refused!r}"
-            warnings.warn(what, stacklevel=3)
+                own.append((name, member))
+        self._wrap_all(cls, own)
         return cls
+
+    def _wrap_all(self, namespace, members):
+        refused = {}
+        for name, member in members:
+            try:
+                setattr(namespace, name, self.wrap_callable(member))
+            except (AttributeError, TypeError):
+                refused[name] = member
+        if refused:
+            what = f"cannot wrap {len(refused)} attribute(s) of {namespace!r} (`{{attr: value}}`): {refused!r}"
+            warnings.warn(what, stacklevel=4)
 
     def wrap_callable(self, func):
         """The same, that is counted while it runs; what is written in C stays as it is."""

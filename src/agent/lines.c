@@ -288,8 +288,11 @@ void cairn_lines_enter(struct cairn_lines_hub *hub, struct cairn_lines_code *cod
     depth = depth_of(thread, frame);
     if (depth > 0) /* of a frame that is over, and whose end nobody told */
         pop_to(hub, thread, depth - 1, cairn_ticks_now());
-    if (push(hub, thread, code, frame) != NULL)
-        cairn_lines_charge(hub, code, 2); /* and its end */
+    if (push(hub, thread, code, frame) == NULL)
+        return;
+    if (hub->spool != NULL && hub->spool->head != NULL)
+        hub->spool->head->frames++;
+    cairn_lines_charge(hub, code, 2); /* and its end */
 }
 
 /* The entry of a frame in which a line begins, on top of its stack. NULL: no memory. */

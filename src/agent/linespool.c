@@ -13,6 +13,8 @@
 #define MOST_LINES 1000000u           /* of a function, as linesmodule.c has it */
 #define MOST_UNITS ((uint32_t)1 << 24)
 #define MOST_THREADS ((size_t)1 << 24)
+#define MOST_EVENT_NS 1e6 /* of a cost that can be believed */
+#define MOST_COST_NS 1e17 /* three years */
 
 enum column {
     COL_TRACK,
@@ -243,6 +245,18 @@ static const struct cairn_lines_block *block_at(const struct cairn_spoolfile *fi
     return block;
 }
 
+/* What it took to count the lines of a file, by what an event was measured to take. */
+static void add_cost(struct cairn_linespool_result *result, const struct cairn_spool_head *head,
+                     uint64_t events)
+{
+    double line = head->costs.event, frame = head->costs.call;
+
+    if (line > 0 && line < MOST_EVENT_NS && frame >= 0 && frame < MOST_EVENT_NS)
+        result->cost_ns += line * (double)events + frame * (double)head->frames;
+    else
+        result->uncosted++;
+}
+
 static int put_file(void *context, const struct cairn_spoolfile *file)
 {
     struct put *put = context;
@@ -251,6 +265,7 @@ static int put_file(void *context, const struct cairn_spoolfile *file)
                                     .start_ns = file->head->start_ns,
                                     .boot_id = put->boot_id};
     const struct cairn_lines_block *block = block_at(file, file->head->root);
+    uint64_t before = put->result->events;
     size_t left = file->size_bytes; /* blocks that point at each other have no more than that */
 
     put->result->processes++;
@@ -272,6 +287,7 @@ static int put_file(void *context, const struct cairn_spoolfile *file)
         CAIRN_TRY(put_block(put, block));
         block = block_at(file, block->next);
     }
+    add_cost(put->result, file->head, put->result->events - before);
     return 0;
 }
 
@@ -306,5 +322,7 @@ int cairn_linespool_counters(struct cairn_writer *writer,
     CAIRN_TRY(cairn_writer_counter(writer, "instructions", result->instructions));
     CAIRN_TRY(cairn_writer_counter(writer, "lines_cut_short", result->cut_short));
     CAIRN_TRY(cairn_writer_counter(writer, "lines_displaced", result->displaced));
+    if (result->uncosted == 0 && result->cost_ns > 0 && result->cost_ns < MOST_COST_NS)
+        CAIRN_TRY(cairn_writer_counter(writer, "lines_cost_ns", (uint64_t)result->cost_ns));
     return cairn_writer_counter(writer, "lines_lost", result->lost);
 }

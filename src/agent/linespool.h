@@ -14,6 +14,8 @@ struct cairn_linespool_result {
     uint64_t displaced;            /* and those where the program had a trace function of its own */
     uint64_t events, lost;         /* times that a line began: counted, and could not be */
     uint64_t instructions;         /* that were executed */
+    uint64_t uncosted;             /* files that do not tell what an event costs */
+    double cost_ns;                /* of counting lines, in the others */
     struct cairn_books books;
 };
 

@@ -118,6 +118,7 @@ static int map_file(struct cairn_spool *spool, int fd, void *place)
         .used_bytes = PAGE,
         .pid = (uint64_t)getpid(),
         .start_ns = cairn_spool_start_ns("/proc/self/stat"),
+        .forked = spool->inherited,
     };
     head->magic = CAIRN_SPOOL_MAGIC;
     spool->head = head;

@@ -58,9 +58,12 @@ struct cairn_spool_head {
     uint64_t lost;                  /* events of no thread in particular */
     uint64_t ended;                 /* 1: stopped on purpose */
     uint64_t knows_calls;           /* 1: of lines: what they call is told apart */
-    struct cairn_spool_costs costs; /* of calls: all 0 when they were not measured */
+    struct cairn_spool_costs costs; /* all 0 when they were not measured; of lines `event`, a
+                                       line, and `call`, a frame in which lines begin */
+    uint64_t frames;                /* of lines: that began */
     uint64_t gone;                  /* of a timeline: calls that made room for later ones */
     struct cairn_spool_meter meter; /* of calls */
+    uint64_t forked;    /* 1: of a child made by fork; what that becomes by exec is another's */
     uint64_t displaced; /* 1: until 3.11, a function of the program's took the place of ours */
 };
 

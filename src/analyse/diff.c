@@ -11,6 +11,7 @@
     0.005 /* a row whose total is less of both is not compared: it would cost the others */
 #define CONFIDENCE 0.95
 #define NS_PER_S 1e9
+#define LEAST 0.5e-9 /* half a nanosecond: no time is known better */
 
 /* One recording's part. */
 struct side {
@@ -184,24 +185,37 @@ static void judge(const struct side sides[2], const struct cairn_diff *diff, dou
         value->verdict = value->high < -let_pass ? CAIRN_DIFF_BETTER : CAIRN_DIFF_WITHIN;
 }
 
-/* 0: its own time is distinguishable, 1: its total is, 2: neither. */
-static int rank(const struct cairn_diff_row *row)
+bool cairn_diff_differs(double one, double other)
 {
-    return row->self.verdict != CAIRN_DIFF_SAME ? 0 : row->total.verdict != CAIRN_DIFF_SAME ? 1 : 2;
+    return fabs(one - other) > LEAST;
 }
 
-static int by_change(const void *left, const void *right)
+bool cairn_diff_tells(const struct cairn_diff *diff, const struct cairn_diff_value *value)
+{
+    return value->verdict != CAIRN_DIFF_SAME ||
+           (!diff->counted && cairn_diff_differs(value->before, value->after));
+}
+
+/* 0: its own time tells a change, 1: its total does, 2: neither. */
+static int rank(const struct cairn_diff *diff, const struct cairn_diff_row *row)
+{
+    return cairn_diff_tells(diff, &row->self) ? 0 : cairn_diff_tells(diff, &row->total) ? 1 : 2;
+}
+
+static int by_change(const void *left, const void *right, void *ctx)
 {
     const struct cairn_diff_row *a = left, *b = right;
+    const struct cairn_diff *diff = ctx;
     const struct cairn_row *row_a = a->after ? a->after : a->before;
     const struct cairn_row *row_b = b->after ? b->after : b->before;
-    bool totals = rank(a) == 1;
+    int rank_a = rank(diff, a), rank_b = rank(diff, b);
+    bool totals = rank_a == 1;
     double change_a = fabs(totals ? a->total.change : a->self.change);
     double change_b = fabs(totals ? b->total.change : b->self.change);
     int order;
 
-    if (rank(a) != rank(b))
-        return rank(a) - rank(b);
+    if (rank_a != rank_b)
+        return rank_a - rank_b;
     if (change_a != change_b)
         return change_a > change_b ? -1 : 1;
     order = by_key(row_a, row_b, true, true);
@@ -232,7 +246,7 @@ static void compare_rows(struct cairn_diff *diff, const struct side sides[2], do
         diff->worse |= row->total.verdict == CAIRN_DIFF_WORSE;
     }
     if (diff->count)
-        qsort(diff->items, diff->count, sizeof(*diff->items), by_change);
+        qsort_r(diff->items, diff->count, sizeof(*diff->items), by_change, diff);
 }
 
 static double scale_of(const struct side *side, enum cairn_diff_scale scale)

@@ -48,7 +48,7 @@ struct cairn_diff_options {
 
 struct cairn_diff {
     struct cairn_rows before, after;
-    struct cairn_diff_row *items; /* what is distinguishable first, the largest change first */
+    struct cairn_diff_row *items; /* what tells a change first, the largest change first */
     size_t count, compared;
     double confidence;             /* of each interval, so that all of them have 0.95 */
     struct cairn_diff_value whole; /* its times are known: low and high are the change */
@@ -63,6 +63,11 @@ int cairn_diff_make(const struct cairn_tally *before, const struct cairn_tally *
                     const struct cairn_diff_options *options, struct cairn_diff *ret_diff,
                     struct cairn_err *err);
 void cairn_diff_release(struct cairn_diff *diff);
+
+/* Whether two values differ by more than what is left over of sums of shares. */
+bool cairn_diff_differs(double one, double other);
+/* Whether a change is worth a line: it is distinguishable, or nobody can say and there is one. */
+bool cairn_diff_tells(const struct cairn_diff *diff, const struct cairn_diff_value *value);
 
 /* A share (0..1) that rests on `draws` draws, of a whole that is `scale`. */
 struct cairn_diff_arm {

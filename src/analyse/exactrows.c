@@ -408,23 +408,9 @@ uint64_t cairn_exact_corrected(uint64_t time_ns, double cost_ns)
     return cost_ns < (double)time_ns ? time_ns - (uint64_t)cost_ns : 0;
 }
 
-static double factor_of(double with_ns, double cost_ns)
+double cairn_exact_factor(double with_ns, double cost_ns)
 {
     return with_ns > cost_ns ? with_ns / (with_ns - cost_ns) : NAN;
-}
-
-double cairn_exact_counting_factor(const struct cairn_exact_table *table)
-{
-    double traced_ns = table->tracing_ns;
-
-    return table->cost_known
-               ? factor_of((double)table->self_ns - traced_ns, table->cost_ns - traced_ns)
-               : NAN;
-}
-
-double cairn_exact_tracing_factor(const struct cairn_exact_table *table)
-{
-    return table->cost_known ? factor_of((double)table->self_ns, table->cost_ns) : NAN;
 }
 
 void cairn_exact_table_release(struct cairn_exact_table *table)

@@ -69,10 +69,8 @@ const char *cairn_exact_confidence(const struct cairn_exact_table *table,
 /* A time without what counting took of it, ns. */
 uint64_t cairn_exact_corrected(uint64_t time_ns, double cost_ns);
 
-/* How many times longer the calls took for being counted, and for being traced as well; NAN: not
- * known. */
-double cairn_exact_counting_factor(const struct cairn_exact_table *table);
-double cairn_exact_tracing_factor(const struct cairn_exact_table *table);
+/* How many times longer something took for what that took of it; NAN: not known. */
+double cairn_exact_factor(double with_ns, double cost_ns);
 
 /* Whether rows by function are these: calls were counted, and wall time is asked for. */
 bool cairn_exact_table_has(const struct cairn_tally *tally);

@@ -21,6 +21,7 @@ static const struct {
     {"queue", "get"},
     {"concurrent.futures.thread", "_worker"},
     {"multiprocessing.pool", "_handle_tasks"},
+    {"multiprocessing.pool", "_handle_results"},
     {"multiprocessing.connection", "wait"},
     {"multiprocessing.connection", "_poll"},
     {"multiprocessing.connection", "_recv"},
@@ -34,6 +35,17 @@ static const struct {
     {"gunicorn.arbiter", "wait_for_signals"},
     {"gunicorn.workers.sync", "wait"},
     {"gevent.hub", "run"},
+    {"eventlet.hubs.epolls", "do_poll"},
+    {"eventlet.hubs.poll", "do_poll"},
+    {"eventlet.hubs.selects", "wait"},
+    {"joblib.parallel", "_retrieve"}, /* asks every 10 ms whether its workers are done */
+    {"kombu.utils.eventio", "poll"},
+    {"twisted.internet.epollreactor", "doPoll"},
+    {"twisted.internet.pollreactor", "doPoll"},
+    {"twisted.internet.selectreactor", "doSelect"},
+    {"waitress.wasyncore", "poll"},
+    {"watchdog.observers.inotify_c", "read_events"},
+    {"watchdog.observers.inotify_c", "_check_inotify_fd"},
     {"trio._core._io_epoll", "get_events"},
     {"trio._core._thread_cache", "_work"},
     {"werkzeug._reloader", "run"},
@@ -148,6 +160,14 @@ static int compile_regex(regex_t *regex, const char *text, const char *what, str
                          why, text);
 }
 
+/* A NUL would end what is searched, and no pattern can name one: any other such letter does. */
+static void replace_nul(struct cairn_buf *line)
+{
+    for (size_t i = 0; i < line->size_bytes; i++)
+        if (line->data[i] == 0)
+            line->data[i] = 1;
+}
+
 /* Sets `flag` for every function that matches. */
 static int match_functions(const struct cairn_model *model, const char *text, const char *what,
                            uint8_t flag, uint8_t *matches, struct cairn_err *err)
@@ -167,6 +187,7 @@ static int match_functions(const struct cairn_model *model, const char *text, co
         cairn_buf_add(&line, functions[i].qualname.data, functions[i].qualname.size_bytes);
         cairn_buf_u8(&line, ' ');
         cairn_buf_add(&line, functions[i].file.data, functions[i].file.size_bytes);
+        replace_nul(&line);
         if (!cairn_buf_cstr(&line))
             code = cairn_err_set(err, -CAIRN_ENOMEM, 0, "filter", "cannot search the functions");
         else if (!regexec(&regex, cairn_buf_cstr(&line), 0, NULL, 0))

@@ -46,6 +46,15 @@ static bool has_line(const struct found *found, uint32_t function, uint64_t line
     return false;
 }
 
+/* Until 3.10 code has no qualified name: the last part of one has to do. */
+static bool is_called(const struct cairn_function *function, const char *qualname)
+{
+    const char *last = function->plain_name ? strrchr(qualname, '.') : NULL;
+    const char *name = last == NULL ? qualname : last + 1;
+
+    return is_text(function->qualname, name, strlen(name));
+}
+
 static bool is_meant(const struct found *found, uint32_t index)
 {
     const struct cairn_function *function = &found->functions[index];
@@ -53,8 +62,7 @@ static bool is_meant(const struct found *found, uint32_t index)
     uint64_t handle, line;
     char *end;
 
-    if (is_text(function->name, name, strlen(name)) ||
-        is_text(function->qualname, name, strlen(name)))
+    if (is_text(function->name, name, strlen(name)) || is_called(function, name))
         return true;
     if (cairn_handle_read(CAIRN_HANDLE_FUNCTION, name, &handle))
         return cairn_handle_function(function) == handle;
@@ -66,7 +74,7 @@ static bool is_meant(const struct found *found, uint32_t index)
                has_line(found, index, line);
     return (is_text(function->module, name, (size_t)(colon - name)) ||
             strncmp(name, PROGRAM, strlen(PROGRAM)) == 0) &&
-           is_text(function->qualname, colon + 1, strlen(colon + 1));
+           is_called(function, colon + 1);
 }
 
 /* On one line, however a file of somebody else's calls it; the end of what is long. */

@@ -67,14 +67,15 @@ static inline void cairn_sum_add(struct cairn_sum *sum, const struct cairn_sum *
 }
 
 /* Fetches into the cache what cairn_sums_item() will look at. */
-static inline void cairn_sums_prefetch(const struct cairn_sums *sums, uint32_t group, uint32_t node)
+static inline __attribute__((always_inline)) void cairn_sums_prefetch(const struct cairn_sums *sums,
+                                                                      uint32_t group, uint32_t node)
 {
     if (sums->arrays[group])
         __builtin_prefetch(&sums->arrays[group][node]);
 }
 
 /* And what cairn_sum_add_to() will write: an item may lie in two lines of it. */
-static inline void cairn_sum_prefetch(const struct cairn_sum *sum)
+static inline __attribute__((always_inline)) void cairn_sum_prefetch(const struct cairn_sum *sum)
 {
     __builtin_prefetch(sum, 1);
     __builtin_prefetch((const char *)(sum + 1) - 1, 1);

@@ -167,23 +167,36 @@ static int add_batch(struct cairn_pass *pass, const struct cairn_sample *samples
     return pass->sums.items.count > pass->items_max ? -CAIRN_ELIMIT : 0;
 }
 
+/* Takes off a sample what lies in the slice that it begins in. */
+static void cut_front(const struct cairn_pass *pass, struct cairn_sample *rest,
+                      struct cairn_sample *ret_front)
+{
+    unsigned slice = slice_of(pass, rest->times_ns[0]);
+    uint32_t ticks = 1;
+
+    while (ticks < rest->ticks && slice_of(pass, rest->times_ns[ticks]) == slice)
+        ticks++;
+    cairn_sample_split(rest, ticks, ret_front);
+}
+
 /* The same, where no sample may reach over the edge of a slice. */
 static int add_in_slices(struct cairn_pass *pass, const struct cairn_sample *samples, size_t count)
 {
+    struct cairn_sample fronts[CAIRN_SAMPLES_BATCH];
+    size_t front_count = 0;
+
     for (size_t i = 0; i < count; i++) {
-        struct cairn_sample rest = samples[i], front;
+        struct cairn_sample rest = samples[i];
 
         while (rest.ticks > 0) {
-            unsigned slice = slice_of(pass, rest.times_ns[0]);
-            uint32_t ticks = 1;
-
-            while (ticks < rest.ticks && slice_of(pass, rest.times_ns[ticks]) == slice)
-                ticks++;
-            cairn_sample_split(&rest, ticks, &front);
-            CAIRN_TRY(add_batch(pass, &front, 1));
+            cut_front(pass, &rest, &fronts[front_count++]);
+            if (front_count < CAIRN_SAMPLES_BATCH)
+                continue;
+            CAIRN_TRY(add_batch(pass, fronts, front_count));
+            front_count = 0;
         }
     }
-    return 0;
+    return add_batch(pass, fronts, front_count);
 }
 
 /* The chosen range, from the start of the recording, as absolute times. */

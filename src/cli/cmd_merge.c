@@ -17,6 +17,8 @@ int cairn_cmd_merge(struct cairn_call *call)
     }
     code = cairn_merge((const char *const *)call->words.items, call->words.count, settings->output,
                        settings->force, &merged, &err);
+    if (code == -CAIRN_EFOREIGN)
+        cairn_err_add(&err, "Of a file of another tool `cairn import` makes one.");
     if (code < 0)
         return cairn_say_err(&err);
     if (merged.again > 0)

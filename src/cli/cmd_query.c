@@ -1,5 +1,6 @@
 /* cmd_query.c: `cairn query [FILE] QUERY [OF]`: what the page shows, as JSON. */
 #include <signal.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "ask.h"
@@ -8,6 +9,13 @@
 #include "show.h"
 
 #define PATH_MAX_BYTES (1 << 16)
+
+/* What is about nothing but the recording: behind it stands the file, where it does not in front.
+ */
+static bool is_of_all(const char *query)
+{
+    return !strcmp(query, "overview") || !strcmp(query, "table");
+}
 
 /* A first word that is a query means the newest recording; a file that is called so is ./FILE. */
 static int split_words(const struct cairn_words *words, struct cairn_words *ret_file,
@@ -22,6 +30,10 @@ static int split_words(const struct cairn_words *words, struct cairn_words *ret_
         return -CAIRN_EUSAGE;
     }
     *ret_query = words->items[files];
+    if (files == 0 && words->count == 2 && is_of_all(*ret_query)) {
+        *ret_file = (struct cairn_words){words->items + 1, 1};
+        return 0;
+    }
     *ret_subject = words->count > files + 1 ? words->items[files + 1] : NULL;
     if (words->count > files + 2)
         return cairn_err_set(err, -CAIRN_EUSAGE, 0, "query", "there is no use for \"%.100s\"",

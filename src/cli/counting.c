@@ -39,13 +39,19 @@ static void note_met(void *ctx, pid_t pid, uint64_t start_ns)
     counting->met.items[counting->met.count++] = pid;
 }
 
+/* Who was met became another program, so what a forked child counted was counted before that. */
 static void note_counted(void *ctx, const struct cairn_spool_head *head)
 {
     struct cairn_counting *counting = ctx;
     uint64_t at;
 
+    if (head->forked)
+        return;
     if (cairn_map_get(&counting->met_since, head->pid, head->start_ns, &at))
         counting->met.items[at] = 0;
+    for (size_t i = 0; head->start_ns == 0 && i < counting->met.count; i++)
+        if (counting->met.items[i] == (pid_t)head->pid) /* it sees no /proc: who else would it be */
+            counting->met.items[i] = 0;
 }
 
 /* Pythons that began without what counts, in the order in which they were met; false: none did. */
@@ -62,7 +68,8 @@ static bool find_uncounted(struct cairn_counting *counting, char ret_text[REFUSA
     if (count > 0)
         (void)snprintf(ret_text, REFUSAL_MAX_BYTES,
                        "%zu process%s that began a Python (%s%s): nothing that counts was there; "
-                       "-E, -I, -S and an environment that it was given (env=) leave it out",
+                       "-E, -I, -S and an environment that C gives it leave it out, or it was over "
+                       "before",
                        count, count == 1 ? "" : "es", pids, count > SHOWN_MAX ? ", …" : "");
     return count > 0;
 }
@@ -77,8 +84,9 @@ static bool find_refusal(struct cairn_counting *counting,
 
     if (cairn_spoolfile_without(cairn_buf_cstr(&counting->spool), suffix))
         (void)snprintf(ret_text, REFUSAL_MAX_BYTES,
-                       "%s: there is no module _exact%s for its Python; `pip install .` makes one, "
-                       "in Cairn's sources, by that Python",
+                       "%s: there is no module _exact%s for its Python; CPython 3.8 to 3.15 are "
+                       "counted, and `pip install .` makes one, in Cairn's sources, by such a "
+                       "Python",
                        any ? "a process" : "the program", suffix);
     else if (!any && counting->wants)
         (void)snprintf(ret_text, REFUSAL_MAX_BYTES,
@@ -153,21 +161,26 @@ static int make_folder(struct cairn_counting *counting, struct cairn_err *err)
     return -CAIRN_EIO;
 }
 
-/* The folder with our sitecustomize comes first; what there was stays behind it. */
+/* The folder with our sitecustomize comes first; what there was stays behind it. In place of an
+ * empty value it stands there once more: behind a colon nothing would mean the working folder. */
 static int tell(struct cairn_counting *counting, struct cairn_err *err)
 {
     const char *before = getenv("PYTHONPATH");
-    struct cairn_buf path;
+    struct cairn_buf folder, path;
     int code;
 
+    cairn_buf_init(&folder, PATH_MAX_BYTES);
     cairn_buf_init(&path, LIST_MAX_BYTES);
-    code = cairn_package_find("_site", &path, err);
-    if (code == 0 && before != NULL && before[0] != '\0')
-        cairn_buf_printf(&path, ":%s", before);
+    code = cairn_package_find("_site", &folder, err);
+    if (code == 0)
+        cairn_buf_add_str(&path, cairn_buf_cstr(&folder));
+    if (code == 0 && before != NULL)
+        cairn_buf_printf(&path, ":%s", before[0] == '\0' ? cairn_buf_cstr(&folder) : before);
     if (code == 0 && (path.code < 0 || setenv("PYTHONPATH", cairn_buf_cstr(&path), 1) < 0 ||
                       setenv("CAIRN_SPOOL", cairn_buf_cstr(&counting->spool), 1) < 0))
         code = cairn_err_set(err, -CAIRN_ENOMEM, 0, "exact", "the environment of the program");
     cairn_buf_release(&path);
+    cairn_buf_release(&folder);
     return code;
 }
 
@@ -178,7 +191,7 @@ static uint64_t timeline_bytes(const struct cairn_settings *settings)
     return settings->timeline == CAIRN_TIMELINE_RING ? RING_BYTES : FULL_BYTES;
 }
 
-/* What is to be counted, a line each; the program's side of it is _site/sitecustomize.py. */
+/* What is to be counted, a line each; the program's side of it is _site/_cairn_counting.py. */
 static int write_wanted(struct cairn_counting *counting, const struct cairn_settings *settings,
                         struct cairn_err *err)
 {

@@ -192,8 +192,12 @@ static void look_at_child(struct cairn_launch *launch)
 
     /* Once it is waited for, its book is closed. */
     if (waitid(P_PID, (id_t)launch->pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
-        info.si_pid == launch->pid && cairn_proc_cpu_ns(launch->pid, &launch->cpu_ns) < 0)
-        launch->cpu_ns = 0;
+        info.si_pid == launch->pid) {
+        if (cairn_proc_cpu_ns(launch->pid, &launch->cpu_ns) < 0)
+            launch->cpu_ns = 0;
+        if (launch->ends)
+            launch->ends(launch->ends_ctx);
+    }
     do
         got = wait4(launch->pid, &status, WNOHANG | WUNTRACED, &launch->usage);
     while (got < 0 && errno == EINTR);

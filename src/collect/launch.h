@@ -28,6 +28,10 @@ struct cairn_launch {
     int status;          /* wait status, valid when exited and without wait_sys */
     uint64_t cpu_ns;     /* of its own threads; 0: not known. Valid when exited */
     struct rusage usage; /* of it and the children it waited for, valid as status is */
+
+    /* Called once it is over, before it is waited for; NULL: nobody wants to know. */
+    void (*ends)(void *ctx);
+    void *ends_ctx;
 };
 
 /* Takes over the signals and forks; `argv` NULL only takes over the signals. The program runs as

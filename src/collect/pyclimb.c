@@ -51,22 +51,32 @@ static bool find_callee(const struct cairn_pyimage *image, const struct cairn_py
                      ret_raw, ret_code_address);
 }
 
-void cairn_pystack_climb(const struct cairn_pyimage *image, const struct cairn_pycodes *codes,
-                         struct cairn_pyraws *raws, size_t max_frames, uint64_t *ret_code_address)
+int cairn_pystack_climb(const struct cairn_pyimage *image, struct cairn_pycodes *codes,
+                        struct cairn_pyraws *raws, size_t max_frames, uint64_t *ret_code_address,
+                        uint64_t *ret_again)
 {
-    *ret_code_address = 0;
+    enum cairn_pycheck ignored;
+
+    *ret_code_address = *ret_again = 0;
     while (raws->count && raws->count < max_frames) {
         const struct cairn_pyraw *top = &raws->items[raws->count - 1];
         struct cairn_pyraw *next = &raws->items[raws->count];
         bool resumes;
+        int code;
 
         if (!cairn_pystack_calls(image, codes, top, &resumes))
-            return;
+            return 0;
         if (resumes ? !cairn_pyresume_next(image, codes, top, next)
                     : !find_callee(image, codes, raws, next, ret_code_address))
-            return;
+            return 0;
+        code = cairn_pyresume_judge_callee(image, codes, top, next, true, &ignored);
+        if (code == -CAIRN_EDAMAGED)
+            *ret_again = next->address;
+        if (code < 0)
+            return code == -CAIRN_EDAMAGED ? 0 : code;
         raws->count++;
     }
+    return 0;
 }
 
 uint64_t cairn_pystack_foothold(const struct cairn_pyimage *image, const struct cairn_pyraws *good)

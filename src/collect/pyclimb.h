@@ -14,9 +14,11 @@
 
 /* Adds the frames that the last one of `raws` (outermost first, room for `max_frames`) called, in
  * turn, without calls of C in between. *ret_code_address: a code object that must be known to go
- * on, else 0. */
-void cairn_pystack_climb(const struct cairn_pyimage *image, const struct cairn_pycodes *codes,
-                         struct cairn_pyraws *raws, size_t max_frames, uint64_t *ret_code_address);
+ * on, else 0. *ret_again: the address of a frame that must be copied a second time to go on, else
+ * 0. 0 or -CAIRN_ENOMEM. */
+int cairn_pystack_climb(const struct cairn_pyimage *image, struct cairn_pycodes *codes,
+                        struct cairn_pyraws *raws, size_t max_frames, uint64_t *ret_code_address,
+                        uint64_t *ret_again);
 
 /* The innermost frame of `good` (outermost first) that lies on the data stack where it did, as all
  * above it do where they did; with none, the first of the first chunk. 0: there is none either. */

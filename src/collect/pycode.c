@@ -31,6 +31,7 @@ int cairn_pycodes_init(struct cairn_pycodes *codes, struct cairn_remote *remote,
     cairn_map_init(&codes->counts, CODES_MAX);
     cairn_map_init(&codes->doubts, CODES_MAX);
     cairn_map_init(&codes->entered, CODES_MAX);
+    cairn_map_init(&codes->called, CODES_MAX);
     cairn_map_init(&codes->nameless, NAMELESS_MAX);
     cairn_arena_init(&codes->arena, UNITS_MAX_BYTES);
     return cairn_intern_init(&codes->strings, STRINGS_MAX_BYTES);
@@ -44,6 +45,7 @@ void cairn_pycodes_release(struct cairn_pycodes *codes)
     cairn_map_release(&codes->counts);
     cairn_map_release(&codes->doubts);
     cairn_map_release(&codes->entered);
+    cairn_map_release(&codes->called);
     cairn_map_release(&codes->nameless);
     cairn_intern_release(&codes->strings);
     cairn_arena_release(&codes->arena);

@@ -68,9 +68,11 @@ struct cairn_pycodes {
     struct cairn_map by_address;
     struct cairn_map by_content; /* hash of it -> one more than the number of the latest entry */
     struct cairn_map holds; /* number of a code, offset -> which slots hold what is resumed there */
-    struct cairn_map counts; /* the same -> how often it was the end of a stack, and the contrary */
+    struct cairn_map
+        counts; /* the same -> how often it was the end of a stack, the contrary, a call */
     struct cairn_map
         entered; /* numbers of caller and callee -> 1: C called the one from the other */
+    struct cairn_map called;   /* the same of a generator, without C: it was sure to be so */
     struct cairn_map nameless; /* {address, its parts} without names -> first met, ns */
     struct cairn_map doubts;   /* number of a code, place -> how often it was confirmed, and when */
     struct cairn_intern strings;

@@ -4,6 +4,7 @@
 
 #include "err.h"
 #include "pychunks.h"
+#include "pyresume.h"
 
 #define CHAIN_MAX (4 * CAIRN_PY_DEPTH_MAX)
 #define LEAD_BYTES 16         /* in front of a frame: a generator's state */
@@ -32,9 +33,8 @@ static int add_frame(const struct cairn_pycontext *ctx, struct cairn_pykept *kep
     return cairn_pyplaces_add(&kept->others, address - LEAD_BYTES, size_bytes, false, kept->ticks);
 }
 
-/* Notes a frame that resumes a generator: to be read again behind all others. */
-static int read_after(const struct cairn_pycontext *ctx, struct cairn_pykept *kept,
-                      uint64_t address)
+int cairn_pylearn_again(const struct cairn_pycontext *ctx, struct cairn_pykept *kept,
+                        uint64_t address)
 {
     int code =
         cairn_pyplaces_add(&kept->after, address, ctx->layout->frame_size, false, kept->ticks);
@@ -65,7 +65,7 @@ static int learn_frame(const struct cairn_pycontext *ctx, struct cairn_pykept *k
     if (code < 0)
         return code == -CAIRN_EGONE || code == -CAIRN_EPERM ? code : 1;
     if (chunk >= 0 && *generator)
-        CAIRN_TRY(read_after(ctx, kept, address));
+        CAIRN_TRY(cairn_pylearn_again(ctx, kept, address));
     if (chunk >= 0)
         *generator = false;
     else if (frame[l->frame_owner] == CAIRN_PYSTACK_OWNER_GENERATOR)
@@ -145,16 +145,19 @@ int cairn_pylearn_touch(const struct cairn_pycontext *ctx, struct cairn_pykept *
     return 0;
 }
 
-int cairn_pylearn_resumers(const struct cairn_pycontext *ctx, struct cairn_pykept *kept)
+int cairn_pylearn_resumers(const struct cairn_pycontext *ctx, struct cairn_pykept *kept,
+                           const struct cairn_pyimage *image)
 {
     for (size_t i = 1; i < kept->raws.count; i++) {
         const struct cairn_pyraw *raw = &kept->raws.items[i], *caller = raw - 1;
 
         if (raw->generator && caller->chunk >= 0)
-            CAIRN_TRY(read_after(ctx, kept, caller->address));
+            CAIRN_TRY(cairn_pylearn_again(ctx, kept, caller->address));
+        if (!cairn_pyresume_is_known(image, ctx->codes, caller, raw))
+            CAIRN_TRY(cairn_pylearn_again(ctx, kept, raw->address));
         /* Where C called it, a generator that is resumed next may call another. */
         if (raw->entered && raw->chunk >= 0 && (caller->generator || i + 1 == kept->raws.count))
-            CAIRN_TRY(read_after(ctx, kept, raw->address));
+            CAIRN_TRY(cairn_pylearn_again(ctx, kept, raw->address));
     }
     return 0;
 }

@@ -16,8 +16,13 @@ int cairn_pylearn_chain(const struct cairn_pycontext *ctx, struct cairn_pykept *
  * is known. 0 or -CAIRN_ENOMEM. */
 int cairn_pylearn_touch(const struct cairn_pycontext *ctx, struct cairn_pykept *kept);
 
-/* Notes the frames that resume generators, or that these called: to be read a second time. 0 or
- * -CAIRN_ENOMEM. */
-int cairn_pylearn_resumers(const struct cairn_pycontext *ctx, struct cairn_pykept *kept);
+/* Notes the frames that resume generators, or that these called, of the stack that was read from
+ * `image`: to be read a second time. 0 or -CAIRN_ENOMEM. */
+int cairn_pylearn_resumers(const struct cairn_pycontext *ctx, struct cairn_pykept *kept,
+                           const struct cairn_pyimage *image);
+
+/* Notes one more frame to be read a second time. 0 or -CAIRN_ENOMEM. */
+int cairn_pylearn_again(const struct cairn_pycontext *ctx, struct cairn_pykept *kept,
+                        uint64_t address);
 
 #endif

@@ -10,7 +10,11 @@
 #define STRANGER_TIMES 3  /* so often at least … */
 #define STRANGER_SHARE 16 /* … and one time in so many, it must be */
 #define STRANGERS (UINT64_C(1) << 32)
-#define TOP_SLOTS 3 /* the generator, and what is passed to it or kept beside it */
+#define CALLS (UINT64_C(1) << 33) /* by a generator, of the code of a number: … */
+#define CALL_TIMES 2
+#define CALLEE_SHIFT 34           /* … that stands above … */
+#define RESTS (STRANGERS | CALLS) /* … and how often nothing lay on top of it there */
+#define TOP_SLOTS 3               /* the generator, and what is passed to it or kept beside it */
 
 /* The stack of a frame: what lies on it, and how much of it is in use, as far as that is known. */
 struct slots {
@@ -113,6 +117,49 @@ bool cairn_pyresume_stays(const struct cairn_pyimage *image, const struct cairn_
     return !data || is_same_after(image, callee, data);
 }
 
+/* A generator's call of a frame of the data stack, without C: the numbers of their code, and where
+ * the generator stands. False: it is none, or not known. */
+static bool call_of(const struct cairn_pyimage *image, const struct cairn_pycodes *codes,
+                    const struct cairn_pyraw *caller, const struct cairn_pyraw *callee,
+                    uint32_t *ret_from, uint32_t *ret_to, int32_t *ret_offset)
+{
+    const struct cairn_pycode_entry *from = cairn_pycodes_find(codes, caller->code);
+    const struct cairn_pycode_entry *to = cairn_pycodes_find(codes, callee->code);
+
+    if (!caller->generator || callee->chunk < 0 || callee->entered || !from || !to ||
+        !cairn_pystack_offset(image, from, caller->instr, ret_offset) || *ret_offset < 0)
+        return false;
+    *ret_from = from->code.number;
+    *ret_to = to->code.number;
+    return true;
+}
+
+/* Whether the frame, of the data stack, was there behind all others, and not over. One that a trace
+ * function was called from looks as if it were: but what runs on top of it did not let it go on. */
+static bool is_alive_after(const struct cairn_pyimage *image, const struct cairn_pycodes *codes,
+                           const struct cairn_pyraw *raw, bool innermost)
+{
+    const uint8_t *data = copied_after(image, raw);
+    struct cairn_pyraw after;
+
+    if (!data || !is_same_after(image, raw, data))
+        return false;
+    after = cairn_pystack_decode(image->layout, raw->address, data);
+    return cairn_pystack_lives(image, codes, &after) ||
+           (!innermost && after.instr == raw->instr && after.stacktop == raw->stacktop);
+}
+
+bool cairn_pyresume_is_known(const struct cairn_pyimage *image, const struct cairn_pycodes *codes,
+                             const struct cairn_pyraw *caller, const struct cairn_pyraw *callee)
+{
+    uint64_t ignored;
+    uint32_t from, to;
+    int32_t offset;
+
+    return !call_of(image, codes, caller, callee, &from, &to, &offset) ||
+           cairn_map_get(&codes->called, from, to, &ignored);
+}
+
 static uint64_t count_up(struct cairn_pycodes *codes, uint32_t number, uint64_t place, int *code)
 {
     uint64_t count = 0;
@@ -120,6 +167,42 @@ static uint64_t count_up(struct cairn_pycodes *codes, uint32_t number, uint64_t 
     cairn_map_get(&codes->counts, number, place, &count);
     *code = cairn_map_put(&codes->counts, number, place, ++count);
     return count;
+}
+
+/* Nobody saw the callee alive behind the copy of its caller. So it mostly is where calls are short;
+ * where it is so once in a while, and the generator mostly has nothing on top of it, the copies are
+ * of two moments. */
+static int judge_unsure(struct cairn_pycodes *codes, uint32_t from, uint32_t to, int32_t offset,
+                        enum cairn_pycheck *ret_check)
+{
+    uint64_t rests = 0, hits;
+    int code;
+
+    hits = count_up(codes, from, (uint64_t)to << CALLEE_SHIFT | CALLS | (uint32_t)offset, &code);
+    if (code < 0)
+        return code == -CAIRN_ELIMIT ? 0 : code;
+    cairn_map_get(&codes->counts, from, RESTS | (uint32_t)offset, &rests);
+    if (hits < CALL_TIMES || hits * STRANGER_SHARE < rests)
+        return refuse(CAIRN_PYCHECK_AFTER, ret_check);
+    return 0;
+}
+
+int cairn_pyresume_judge_callee(const struct cairn_pyimage *image, struct cairn_pycodes *codes,
+                                const struct cairn_pyraw *caller, const struct cairn_pyraw *callee,
+                                bool innermost, enum cairn_pycheck *ret_check)
+{
+    uint64_t ignored;
+    uint32_t from, to;
+    int32_t offset;
+    int code;
+
+    if (!call_of(image, codes, caller, callee, &from, &to, &offset) ||
+        cairn_map_get(&codes->called, from, to, &ignored))
+        return 0;
+    if (!is_alive_after(image, codes, callee, innermost))
+        return judge_unsure(codes, from, to, offset, ret_check);
+    code = cairn_map_put(&codes->called, from, to, 1);
+    return code == -CAIRN_ELIMIT ? 0 : code;
 }
 
 /* Nothing holds the generator where something should. So it is at calls that were given what holds
@@ -193,12 +276,12 @@ int cairn_pyresume_rests(const struct cairn_pyimage *image, struct cairn_pycodes
     int32_t offset;
     int code;
 
-    if (!entry || !entry->units || leaf->chunk < 0 ||
+    if (!entry || !entry->units || (leaf->chunk < 0 && !leaf->generator) ||
         !cairn_pystack_offset(image, entry, leaf->instr, &offset) || offset < 0 ||
         !(entry->units[offset / 2] & CAIRN_PYUNIT_CALLER))
         return 0;
-    count_up(codes, entry->code.number, (uint64_t)offset, &code);
-    return code;
+    count_up(codes, entry->code.number, (uint64_t)offset | (leaf->generator ? RESTS : 0), &code);
+    return code == -CAIRN_ELIMIT ? 0 : code; /* what is not counted is believed the sooner */
 }
 
 int cairn_pyresume_believe(const struct cairn_pyimage *image, struct cairn_pycodes *codes,

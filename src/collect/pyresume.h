@@ -21,6 +21,18 @@ int cairn_pyresume_judge(const struct cairn_pyimage *image, struct cairn_pycodes
  * true where it was not. */
 bool cairn_pyresume_stays(const struct cairn_pyimage *image, const struct cairn_pyraw *callee);
 
+/* Whether a generator's call of what lies on the data stack need not be doubted. The generator is
+ * copied after that, and may have gone on by then, or be another in its memory: so `caller` must
+ * have been seen to call `callee` between two copies of that. True for all other calls. */
+bool cairn_pyresume_is_known(const struct cairn_pyimage *image, const struct cairn_pycodes *codes,
+                             const struct cairn_pyraw *caller, const struct cairn_pyraw *callee);
+
+/* The same in these copies, or it has seemed so again and again; keeps what it saw. `innermost`:
+ * nothing lies on top of `callee`. 0, or -CAIRN_EDAMAGED with AFTER, or -CAIRN_ENOMEM. */
+int cairn_pyresume_judge_callee(const struct cairn_pyimage *image, struct cairn_pycodes *codes,
+                                const struct cairn_pyraw *caller, const struct cairn_pyraw *callee,
+                                bool innermost, enum cairn_pycheck *ret_check);
+
 /* `leaf` was seen to run, with nothing on top of it. 0 or -CAIRN_ENOMEM. */
 int cairn_pyresume_rests(const struct cairn_pyimage *image, struct cairn_pycodes *codes,
                          const struct cairn_pyraw *leaf);

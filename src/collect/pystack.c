@@ -120,29 +120,40 @@ static int32_t slots_in_use(uint64_t first, uint64_t top)
     return bytes % 8 == 0 && bytes / 8 <= INT32_MAX ? (int32_t)(bytes / 8) : NO_STACKTOP;
 }
 
-int cairn_pystack_frame(const struct cairn_pyimage *image, uint64_t address,
-                        struct cairn_pyraw *ret_raw, bool *ret_entry, enum cairn_pycheck *ret_check)
+struct cairn_pyraw cairn_pystack_decode(const struct cairn_pylayout *l, uint64_t address,
+                                        const uint8_t *data)
 {
-    const struct cairn_pylayout *l = image->layout;
-    struct cairn_pyraw raw = {.address = address, .stacktop = NO_STACKTOP, .chunk = ret_raw->chunk};
-    const uint8_t *data;
-    uint8_t owner;
+    struct cairn_pyraw raw = {.address = address, .stacktop = NO_STACKTOP};
 
-    if (address % 8 != 0)
-        return refuse(CAIRN_PYCHECK_ALIGN, ret_check);
-    data = cairn_pyimage_at(image, address, l->frame_size, &raw.chunk);
-    if (!data)
-        return -CAIRN_ENOTFOUND;
     raw.previous = u64_at(data, l->frame_previous);
     raw.code = u64_at(data, l->frame_code) & ~CAIRN_PYSTACK_TAG_BITS;
     raw.instr = u64_at(data, l->frame_instr);
-    owner = data[l->frame_owner];
     if (cairn_pylayout_has(l->frame_stacktop))
         memcpy(&raw.stacktop, data + l->frame_stacktop, sizeof(raw.stacktop));
     if (cairn_pylayout_has(l->frame_stackpointer))
         raw.stacktop = slots_in_use(address + l->frame_size, u64_at(data, l->frame_stackpointer));
     if (cairn_pylayout_has(l->frame_is_entry))
         raw.entered = data[l->frame_is_entry] != 0;
+    return raw;
+}
+
+int cairn_pystack_frame(const struct cairn_pyimage *image, uint64_t address,
+                        struct cairn_pyraw *ret_raw, bool *ret_entry, enum cairn_pycheck *ret_check)
+{
+    const struct cairn_pylayout *l = image->layout;
+    struct cairn_pyraw raw;
+    int32_t chunk = ret_raw->chunk;
+    const uint8_t *data;
+    uint8_t owner;
+
+    if (address % 8 != 0)
+        return refuse(CAIRN_PYCHECK_ALIGN, ret_check);
+    data = cairn_pyimage_at(image, address, l->frame_size, &chunk);
+    if (!data)
+        return -CAIRN_ENOTFOUND;
+    raw = cairn_pystack_decode(l, address, data);
+    raw.chunk = chunk;
+    owner = data[l->frame_owner];
     *ret_entry = owner >= OWNER_INTERPRETER;
     if (owner > OWNER_INTERPRETER + 1 || owner == OWNER_FRAME_OBJECT ||
         (raw.chunk >= 0) != (owner == OWNER_THREAD))
@@ -355,7 +366,7 @@ static int judge_entered(const struct cairn_pyimage *image, struct cairn_pycodes
 
 static int judge_caller(const struct cairn_pyimage *image, struct cairn_pycodes *codes,
                         const struct cairn_pyraw *caller, const struct cairn_pyraw *callee,
-                        enum cairn_pycheck *ret_check)
+                        bool innermost, enum cairn_pycheck *ret_check)
 {
     const struct cairn_pycode_entry *entry = cairn_pycodes_find(codes, caller->code);
     const uint8_t *unit;
@@ -365,6 +376,7 @@ static int judge_caller(const struct cairn_pyimage *image, struct cairn_pycodes 
     unit = unit_of(entry, caller);
     if (callee->entered)
         return judge_entered(image, codes, caller, entry, callee, ret_check);
+    CAIRN_TRY(cairn_pyresume_judge_callee(image, codes, caller, callee, innermost, ret_check));
     if (!unit || !(*unit & CAIRN_PYUNIT_CALLER))
         return refuse(CAIRN_PYCHECK_CALLER, ret_check);
     /* What resumes generators calls nothing else without C. */
@@ -442,7 +454,7 @@ int cairn_pystack_judge(const struct cairn_pyimage *image, struct cairn_pycodes 
     if (raw->chunk >= 0 && !bump_holds(image, codes, raws, index))
         return refuse(CAIRN_PYCHECK_BUMP, ret_check);
     if (index > 0)
-        CAIRN_TRY(judge_caller(image, codes, &raws[index - 1], raw, ret_check));
+        CAIRN_TRY(judge_caller(image, codes, &raws[index - 1], raw, innermost, ret_check));
     if (raw->generator && index > 0)
         CAIRN_TRY(cairn_pyresume_judge(image, codes, &raws[index - 1], raw, ret_check));
     /* One that yields is unlinked a moment after its state says so. */

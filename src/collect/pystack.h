@@ -79,7 +79,8 @@ struct cairn_pyimage {
     uint64_t chunk_top; /* where the next frame would lie, as the header said; 0: not known */
     const struct cairn_pypiece *others; /* frames elsewhere: generators, the C stack; ascending */
     size_t other_count;
-    const struct cairn_pypiece *after; /* frames that resumed generators, copied again at the end */
+    const struct cairn_pypiece
+        *after; /* what resumed generators, or was called by one, copied again */
     size_t after_count;
     struct cairn_pyentries *entries; /* NULL: not asked */
     bool *used; /* NULL, or one for each of `others`: set when it was looked at */
@@ -145,6 +146,11 @@ static inline uint64_t cairn_pyimage_first(const struct cairn_pyimage *image)
 {
     return image->chunks[0].address + image->layout->chunk_data + 8;
 }
+
+/* What the copy `data` of a frame at `address`, frame_size of the layout, says of it; the chunk and
+ * what a generator's frame says besides are left at 0. */
+struct cairn_pyraw cairn_pystack_decode(const struct cairn_pylayout *layout, uint64_t address,
+                                        const uint8_t *data);
 
 /* One frame from the copy. 0, -CAIRN_ENOTFOUND, or -CAIRN_EDAMAGED with the check.
  * *ret_entry: it is the interpreter's own entry frame, no Python frame. */

@@ -286,11 +286,18 @@ static bool came_late(const struct cairn_pycontext *ctx, const struct cairn_pyke
     return !last && !kept->thread.still && cairn_pycodes_came_late(ctx->codes, mark);
 }
 
+/* To note a place may move the others: the copy of them is looked at where it lies then. */
+static void look_after(const struct cairn_pykept *kept, struct cairn_pyimage *image)
+{
+    image->after = kept->after.pieces.items;
+    image->after_count = kept->after.pieces.count;
+}
+
 /* Goes on from the last frame that holds to what it called when its memory was copied. What that
  * runs is asked anew as for any new frame: its code may lie where other code did, long ago.
  * -CAIRN_EDAMAGED: some of it came late. */
 static int climb(struct cairn_pycontext *ctx, struct cairn_pykept *kept,
-                 const struct cairn_pyimage *image, bool last)
+                 struct cairn_pyimage *image, bool last)
 {
     size_t from = kept->raws.count, most = from + CLIMB_FRAMES;
     struct cairn_pycodes_mark mark = cairn_pycodes_mark(ctx->codes);
@@ -299,10 +306,13 @@ static int climb(struct cairn_pycontext *ctx, struct cairn_pykept *kept,
         most = CAIRN_PY_DEPTH_MAX;
     CAIRN_TRY(cairn_vec_reserve(&kept->raws, most, CAIRN_PY_DEPTH_MAX));
     for (int i = 0; i < CLIMB_FRAMES; i++) {
-        uint64_t unknown;
+        uint64_t unknown, again;
         size_t renewed;
 
-        cairn_pystack_climb(image, ctx->codes, &kept->raws, most, &unknown);
+        CAIRN_TRY(cairn_pystack_climb(image, ctx->codes, &kept->raws, most, &unknown, &again));
+        if (again)
+            CAIRN_TRY(cairn_pylearn_again(ctx, kept, again));
+        look_after(kept, image);
         (void)renew_entries(ctx, kept);
         CAIRN_TRY(want_codes(ctx, kept, from, kept->raws.count, false));
         renewed = renew_entries(ctx, kept);
@@ -327,7 +337,7 @@ static int climb(struct cairn_pycontext *ctx, struct cairn_pykept *kept,
  * the moment that the copy was made. -CAIRN_EDAMAGED: what came instead cannot be told;
  * -CAIRN_EEND: not even the root holds. */
 static int cut_and_climb(struct cairn_pycontext *ctx, struct cairn_pykept *kept,
-                         const struct cairn_pyimage *image, size_t holds, enum cairn_pycheck check,
+                         struct cairn_pyimage *image, size_t holds, enum cairn_pycheck check,
                          bool last)
 {
     switch (check) {
@@ -358,16 +368,6 @@ static int accept_part(struct cairn_pycontext *ctx, struct cairn_pykept *kept, s
     *ret_status = CAIRN_PYSTACK_TORN;
     ctx->stats->torn++;
     ctx->stats->refused[check]++;
-    return 0;
-}
-
-/* To note a place may move the others: the copy of them is looked at where it lies then. */
-static int note_resumers(const struct cairn_pycontext *ctx, struct cairn_pykept *kept,
-                         struct cairn_pyimage *image)
-{
-    CAIRN_TRY(cairn_pylearn_resumers(ctx, kept));
-    image->after = kept->after.pieces.items;
-    image->after_count = kept->after.pieces.count;
     return 0;
 }
 
@@ -422,7 +422,8 @@ static int accept(struct cairn_pycontext *ctx, struct cairn_pykept *kept,
     CAIRN_TRY(weigh_doubt(ctx, kept, image, &holds, &check, &again));
     kept->thread.trimmed = kept->thread.unchecked = false;
     count = kept->raws.count;
-    CAIRN_TRY(note_resumers(ctx, kept, image));
+    CAIRN_TRY(cairn_pylearn_resumers(ctx, kept, image));
+    look_after(kept, image);
     if (holds < count && told) {
         kept->thread.unchecked = true;
     } else if (holds < count) {

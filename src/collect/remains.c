@@ -1,9 +1,12 @@
 #include "remains.h"
 
+#include "clock.h"
 #include "subject.h"
 
 #define MUCH_NS 1000000    /* some threads' lives, of those that a tick misses */
 #define PLENTY_NS 20000000 /* more than those that are met have room for */
+#define OWED_PART 128      /* of all that the process ran: no more waits for the next thread */
+#define QUIET_TICKS 4
 #define FRESH_NS 12000000u /* of CPU time: a scheduler tick, at 100 Hz, and some */
 #define YOUNG_NS 20000000u /* who is there for longer is not one of those that come and go */
 
@@ -31,9 +34,11 @@ void cairn_remains_open(struct cairn_subject *subject, bool threads_changed)
 {
     struct cairn_remains *remains = &subject->remains;
 
-    remains->open = (threads_changed || remains->again) &&
-                    cairn_proc_cpu_ns(subject->pid, &remains->process_ns) == 0;
+    bool changed = threads_changed || remains->again;
+
+    remains->open = changed && cairn_proc_cpu_ns(subject->pid, &remains->process_ns) == 0;
     remains->again = threads_changed;
+    remains->quiet = changed ? 0 : remains->quiet + (remains->quiet < QUIET_TICKS);
 }
 
 void cairn_remains_close(struct cairn_subject *subject)
@@ -58,6 +63,23 @@ void cairn_remains_forget(struct cairn_subject *subject)
         remains->gone_ns = process_ns - books_ns;
 }
 
+void cairn_remains_attach(struct cairn_subject *subject)
+{
+    cairn_remains_forget(subject);
+    subject->remains.attached_ns = cairn_clock_mono_ns();
+}
+
+bool cairn_remains_met_late(struct cairn_subject *subject, const struct cairn_proc_schedstat *book)
+{
+    struct cairn_remains *remains = &subject->remains;
+
+    if (!remains->attached_ns ||
+        book->cpu_ns + book->runq_ns <= cairn_clock_mono_ns() - remains->attached_ns)
+        return false;
+    remains->gone_ns -= book->cpu_ns;
+    return true;
+}
+
 void cairn_remains_of(struct cairn_subject *subject, const struct cairn_worker *worker)
 {
     uint64_t loose_ns = worker->cpu_delta_ns + worker->cpu_carry_ns;
@@ -75,10 +97,14 @@ void cairn_remains_of(struct cairn_subject *subject, const struct cairn_worker *
 uint64_t cairn_remains_missed_ns(const struct cairn_subject *subject, uint64_t span_ns)
 {
     int64_t left_ns = subject->remains.left_ns;
+    int64_t much_ns = (int64_t)(subject->remains.process_ns / OWED_PART);
+    bool nobody_comes = span_ns >= CAIRN_REMAINS_LATE_NS || subject->remains.quiet == QUIET_TICKS;
 
-    return left_ns > PLENTY_NS || (span_ns >= CAIRN_REMAINS_LATE_NS && left_ns > MUCH_NS)
-               ? (uint64_t)left_ns
-               : 0;
+    if (much_ns < MUCH_NS || nobody_comes)
+        much_ns = MUCH_NS;
+    else if (much_ns > PLENTY_NS)
+        much_ns = PLENTY_NS;
+    return left_ns > much_ns ? (uint64_t)left_ns : 0;
 }
 
 void cairn_remains_taken(struct cairn_subject *subject, uint64_t taken_ns)
@@ -155,13 +181,20 @@ static bool is_there(const struct cairn_subject *subject)
     return cairn_proc_stat(subject->pid, 0, &stat) == 0 && stat.start_ns == subject->start_ns;
 }
 
+bool cairn_remains_have_end(struct cairn_subject *subject)
+{
+    struct cairn_remains *remains = &subject->remains;
+
+    return !remains->blind &&
+           (remains->end_ns ||
+            (is_there(subject) && cairn_proc_cpu_ns(subject->pid, &remains->end_ns) == 0));
+}
+
 int64_t cairn_remains_end(struct cairn_subject *subject)
 {
     struct cairn_remains *remains = &subject->remains;
 
-    if (!remains->blind &&
-        (remains->end_ns ||
-         (is_there(subject) && cairn_proc_cpu_ns(subject->pid, &remains->end_ns) == 0)))
+    if (remains->end_ns && !remains->blind)
         remains->left_ns = (int64_t)(remains->end_ns - remains->gone_ns);
     return remains->left_ns;
 }

@@ -39,9 +39,9 @@ static uint64_t min_of(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-static int write_row(struct cairn_sampler *sampler, const struct cairn_worker *worker)
+static int write_row(struct cairn_sampler *sampler, const struct cairn_worker *worker,
+                     const struct cairn_run *run)
 {
-    const struct cairn_run *run = &worker->run;
     const uint64_t values[COLS] = {
         [COL_TRACK] = worker->track, [COL_TICK] = (uint64_t)run->first_tick,
         [COL_TICKS] = run->ticks,    [COL_STACK] = run->stack,
@@ -53,12 +53,65 @@ static int write_row(struct cairn_sampler *sampler, const struct cairn_worker *w
     return cairn_writer_row(sampler->writer, CAIRN_ROW_SAMPLE, sample_columns, COLS, values);
 }
 
-void cairn_runs_close(struct cairn_sampler *sampler, struct cairn_worker *worker)
+static struct cairn_run *kept_at(struct cairn_worker *worker, uint32_t place)
+{
+    return &worker->kept[(worker->kept_from + place) % CAIRN_RUNS_KEPT];
+}
+
+static void write_kept(struct cairn_sampler *sampler, struct cairn_worker *worker, uint32_t most)
+{
+    while (worker->kept_count > most) {
+        cairn_runs_keep_code(sampler, write_row(sampler, worker, kept_at(worker, 0)));
+        worker->kept_from = (worker->kept_from + 1) % CAIRN_RUNS_KEPT;
+        worker->kept_count--;
+    }
+}
+
+/* The open run is over. */
+static void end_run(struct cairn_sampler *sampler, struct cairn_worker *worker)
 {
     if (worker->run.ticks == 0)
         return;
-    cairn_runs_keep_code(sampler, write_row(sampler, worker));
+    write_kept(sampler, worker, CAIRN_RUNS_KEPT - 1);
+    *kept_at(worker, worker->kept_count++) = worker->run;
     worker->run.ticks = 0;
+}
+
+void cairn_runs_close(struct cairn_sampler *sampler, struct cairn_worker *worker)
+{
+    end_run(sampler, worker);
+    write_kept(sampler, worker, 0);
+}
+
+/* Of a run, what the worker did not run: it waited for a processor. */
+static void take_from(struct cairn_run *run, uint64_t *quanta)
+{
+    uint64_t part = min_of(run->cpu_quanta, *quanta);
+
+    run->cpu_quanta -= part;
+    run->runq_quanta += part;
+    *quanta -= part;
+}
+
+/* From the latest rows on, as far as they are not written. Returns what is left. */
+static uint64_t take_from_latest(struct cairn_worker *worker, uint64_t quanta)
+{
+    if (worker->run.ticks)
+        take_from(&worker->run, &quanta);
+    for (uint32_t i = worker->kept_count; i-- > 0;)
+        take_from(kept_at(worker, i), &quanta);
+    return quanta;
+}
+
+static void take_back(const struct cairn_sampler *sampler, struct cairn_worker *worker)
+{
+    uint64_t quanta = worker->excess_ns / sampler->quantum_ns, left;
+
+    if (!worker->excess_ns)
+        return;
+    left = take_from_latest(worker, quanta);
+    worker->cpu_ns += worker->excess_ns - (quanta - left) * sampler->quantum_ns; /* rows hold it */
+    worker->excess_ns = 0;
 }
 
 /* Turns what is left of a delta into whole quanta, at most so many; the rest stays for a later row.
@@ -123,6 +176,7 @@ void cairn_runs_add(struct cairn_sampler *sampler, struct cairn_worker *worker,
 {
     struct cairn_run *run = &worker->run;
 
+    take_back(sampler, worker);
     make_room(sampler, worker);
     take_cpu(sampler, worker, &now);
     take_runq(sampler, worker, &now);
@@ -136,13 +190,13 @@ void cairn_runs_add(struct cairn_sampler *sampler, struct cairn_worker *worker,
         run->runq_quanta += now.runq_quanta;
         return;
     }
-    cairn_runs_close(sampler, worker);
+    end_run(sampler, worker);
     *run = now;
 }
 
 /* What a worker that is gone did since the last tick is still to be read from its clock: its last
  * row takes what it has room for. */
-static void end_run(struct cairn_sampler *sampler, struct cairn_worker *worker)
+static void fill_run(struct cairn_sampler *sampler, struct cairn_worker *worker)
 {
     if (!worker->run.ticks)
         return;
@@ -155,10 +209,11 @@ void cairn_runs_gone(void *ctx, struct cairn_worker *worker)
     struct cairn_sampler *sampler = ctx;
 
     cairn_worker_last_look(worker, cairn_clock_mono_ns());
+    take_back(sampler, worker);
     /* The end of a short one goes where the time of those goes that were not met at all: whoever is
      * met next stands for it better than where it happened to be seen. */
     if (!cairn_remains_fresh(worker))
-        end_run(sampler, worker);
+        fill_run(sampler, worker);
     cairn_runs_close(sampler, worker);
 }
 
@@ -234,13 +289,18 @@ static void take_latest_tick(struct cairn_sampler *sampler, struct cairn_worker 
 }
 
 /* The last rows of those that a process had at its end, and of what they ran since the latest. */
-static void end_worker(struct cairn_sampler *sampler, struct cairn_worker *worker, uint64_t now_ns)
+static void end_worker(struct cairn_sampler *sampler, struct cairn_worker *worker, bool have_end,
+                       uint64_t now_ns)
 {
-    cairn_worker_last_look(worker, now_ns);
-    end_run(sampler, worker);
+    if (have_end)
+        cairn_worker_last_look(worker, now_ns);
+    else
+        cairn_worker_settle(worker);
+    take_back(sampler, worker);
+    fill_run(sampler, worker);
     if (worker->cpu_carry_ns >= sampler->quantum_ns) {
         take_latest_tick(sampler, worker);
-        end_run(sampler, worker);
+        fill_run(sampler, worker);
     }
 }
 
@@ -248,10 +308,11 @@ void cairn_runs_end(struct cairn_sampler *sampler, struct cairn_subject *subject
 {
     struct cairn_worker *first = subject->workers.count ? subject->workers.items[0] : NULL;
     uint64_t now_ns = cairn_clock_mono_ns(), missed;
+    bool have_end = cairn_remains_have_end(subject);
     int64_t left;
 
     for (size_t i = 0; i < subject->workers.count; i++) {
-        end_worker(sampler, subject->workers.items[i], now_ns);
+        end_worker(sampler, subject->workers.items[i], have_end, now_ns);
         cairn_remains_of(subject, subject->workers.items[i]);
     }
     left = cairn_remains_end(subject) / (int64_t)sampler->quantum_ns;
@@ -262,10 +323,12 @@ void cairn_runs_end(struct cairn_sampler *sampler, struct cairn_subject *subject
         take_latest_tick(sampler, first);
     if (first && first->run.ticks && left > 0)
         left -= (int64_t)give_to_first(sampler, first, (uint64_t)left);
-    else if (first && first->run.ticks)
-        first->run.cpu_quanta -= min_of(first->run.cpu_quanta, (uint64_t)-left);
+    else if (first && left < 0)
+        take_from_latest(first, (uint64_t)-left);
     if (left > 0 && first && !first->clock.page)
-        give_to_last(sampler, subject, (uint64_t)left);
+        left -= (int64_t)give_to_last(sampler, subject, (uint64_t)left);
+    if (left > 0)
+        sampler->stats.untold_ns += (uint64_t)left * sampler->quantum_ns;
     for (size_t i = 0; i < subject->workers.count; i++)
         cairn_runs_close(sampler, subject->workers.items[i]);
 }

@@ -1,8 +1,9 @@
 /* runs.h: rows of samples: what a worker did, from tick to tick, until it did something else.
  *
  * The open run of a worker is one row in the making. Everything a worker's clock and books said is
- * in a row, in its carry, or left over (remains.h). Owner: borrows the sampler and its subjects.
- * Threads: one at a time.
+ * in a row, in its carry, or left over (remains.h);
+ * what rows hold too much is its excess, and taken back. Owner: borrows the sampler and its
+ * subjects. Threads: one at a time.
  */
 #ifndef CAIRN_RUNS_H
 #define CAIRN_RUNS_H
@@ -16,7 +17,7 @@ int cairn_runs_keep_code(struct cairn_sampler *sampler, int code);
 void cairn_runs_add(struct cairn_sampler *sampler, struct cairn_worker *worker,
                     struct cairn_run now);
 
-/* Writes the open run, if there is one. */
+/* Writes the rows that are held back, and the open run, if there is one. */
 void cairn_runs_close(struct cairn_sampler *sampler, struct cairn_worker *worker);
 
 /* A worker (of the sampler `ctx`) is gone: as cairn_subject_scan() calls it. */

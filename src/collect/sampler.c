@@ -1,28 +1,19 @@
-/* sampler.c is long because a tick goes through all that happens to processes, in one order. */
 #include "sampler.h"
 
 #include <string.h>
-#include <unistd.h>
 
-#include "alloc.h"
 #include "clock.h"
 #include "doing.h"
+#include "processes.h"
 #include "runs.h"
 #include "tasks.h"
 #include "threadstack.h"
 #include "tracks.h"
 
-#define SUBJECTS_MAX 65536
-#define POLL_NS 10000000ull           /* children, without records from the kernel */
-#define READ_POLLED_NS 50000000ull    /* the runtime of a process in which nothing runs */
-#define SCAN_WATCHED_NS 1000000000ull /* task lists, as a second source beside the records */
+#define READ_POLLED_NS 50000000ull /* the runtime of a process in which nothing runs */
 #define SCAN_POLLED_NS 20000000ull
 #define NAMELESS_NS 100000000ull
-#define EXITING_NS 100000000ull /* the first thread of a process may be a zombie for good */
-#define KEPT_NS 5000000ull      /* from a tick, by whoever stopped Cairn or took its processor */
-#define GONE_MAX 4096u
-#define GONE_DEPTH 16 /* forks in a row whose makers are gone */
-#define LOOK_PART 20  /* looking for threads and children may take one such part of the time */
+#define KEPT_NS 5000000ull /* from a tick, by whoever stopped Cairn or took its processor */
 
 static int keep_code(struct cairn_sampler *sampler, int code)
 {
@@ -48,7 +39,7 @@ int cairn_sampler_init(struct cairn_sampler *sampler, struct cairn_writer *write
     sampler->watch = watch;
     sampler->follow_children = follow_children;
     sampler->quantum_ns = quantum_ns;
-    cairn_map_init(&sampler->gone, GONE_MAX);
+    cairn_map_init(&sampler->gone, CAIRN_SAMPLER_GONE_MAX);
     CAIRN_TRY(cairn_pyfiles_init(&sampler->files));
     cairn_clock_boot_id(boot_id);
     CAIRN_TRY(cairn_writer_str(writer, boot_id, &sampler->boot_id));
@@ -167,239 +158,6 @@ static void sample_worker(struct cairn_sampler *sampler, struct cairn_subject *s
     cairn_runs_add(sampler, worker, now);
 }
 
-static struct cairn_subject *subject_of(const struct cairn_sampler *sampler, pid_t pid)
-{
-    for (size_t i = 0; i < sampler->subjects.count; i++)
-        if (sampler->subjects.items[i]->pid == pid)
-            return sampler->subjects.items[i];
-    return NULL;
-}
-
-static int write_process(struct cairn_sampler *sampler, struct cairn_subject *subject)
-{
-    const struct cairn_subject *parent = subject_of(sampler, subject->parent);
-
-    if (!subject->birth)
-        subject->birth = cairn_subject_birth(subject, parent);
-    return cairn_tracks_process(sampler->writer, sampler->boot_id, parent ? parent->track : 0,
-                                subject);
-}
-
-static void add_python(struct cairn_sampler *sampler, struct cairn_subject *subject,
-                       uint64_t now_ns)
-{
-    sampler->stats.pythons++;
-    if (sampler->met != NULL)
-        sampler->met(sampler->met_ctx, subject);
-    keep_code(sampler,
-              cairn_tracks_add_python(sampler->writer, &sampler->pythons, subject, now_ns));
-}
-
-int cairn_sampler_add(struct cairn_sampler *sampler, pid_t pid, pid_t parent, bool from_birth,
-                      uint64_t now_ns)
-{
-    struct cairn_subject *subject;
-
-    if (subject_of(sampler, pid) || pid == getpid()) /* attached to the shell we run in */
-        return 0;
-    CAIRN_TRY(cairn_vec_reserve(&sampler->subjects, sampler->subjects.count + 1, SUBJECTS_MAX));
-    CAIRN_TRY(cairn_subject_new(pid, now_ns, &subject));
-    if (parent)
-        subject->parent = parent;
-    sampler->subjects.items[sampler->subjects.count++] = subject;
-    sampler->stats.processes++;
-    CAIRN_TRY(keep_code(sampler, write_process(sampler, subject)));
-    CAIRN_TRY(cairn_subject_scan(subject, from_birth, now_ns, cairn_runs_gone, sampler));
-    if (!from_birth)
-        cairn_remains_forget(subject);
-    keep_code(sampler, cairn_tracks_add_workers(sampler->writer, subject));
-    if (cairn_subject_copy(subject, subject_of(sampler, subject->parent)))
-        add_python(sampler, subject, now_ns);
-    return sampler->code;
-}
-
-/* The first one; what its processes do is [unknown] in a recording that has others as well. */
-static void tell_unsupported(struct cairn_sampler *sampler, const struct cairn_subject *subject)
-{
-    const char *text = subject->why.text;
-
-    if (sampler->unsupported.code)
-        return;
-    sampler->unsupported = subject->why;
-    keep_code(sampler, cairn_writer_env(sampler->writer, "target.refused",
-                                        (struct cairn_span){(const uint8_t *)text, strlen(text)}));
-}
-
-/* It cannot be asked again whether its Python fits. */
-static void give_up(struct cairn_sampler *sampler, const struct cairn_subject *subject)
-{
-    if (subject->python == CAIRN_PYTHON_SOUGHT && subject->misfit_ns)
-        tell_unsupported(sampler, subject);
-}
-
-static void end_tracks(struct cairn_sampler *sampler, struct cairn_subject *subject)
-{
-    for (size_t i = 0; i < subject->ended.count; i++)
-        cairn_writer_track_end(sampler->writer, subject->ended.items[i]);
-    subject->ended.count = 0;
-}
-
-/* Best effort: a record of a fork may be read when its maker is over. */
-static void note_gone(struct cairn_sampler *sampler, pid_t pid, pid_t maker)
-{
-    if (sampler->gone.count == GONE_MAX)
-        cairn_map_clear(&sampler->gone);
-    cairn_map_put(&sampler->gone, (uint64_t)pid, 0, (uint64_t)maker);
-}
-
-static void remove_subject(struct cairn_sampler *sampler, size_t at)
-{
-    struct cairn_subject *subject = sampler->subjects.items[at];
-
-    cairn_runs_end(sampler, subject);
-    keep_code(sampler, cairn_tasks_end(subject, sampler->writer));
-    give_up(sampler, subject);
-    end_tracks(sampler, subject);
-    cairn_writer_track_end(sampler->writer, subject->remains.track);
-    for (size_t i = 0; i < subject->workers.count; i++)
-        cairn_writer_track_end(sampler->writer, subject->workers.items[i]->track);
-    cairn_writer_track_end(sampler->writer, subject->track);
-    note_gone(sampler, subject->pid, subject->parent);
-    cairn_subject_free(subject);
-    sampler->subjects.count--;
-    memmove(sampler->subjects.items + at, sampler->subjects.items + at + 1,
-            (sampler->subjects.count - at) * sizeof(*sampler->subjects.items));
-}
-
-/* The process began another program, whose stack starts at `start_stack`. */
-static void on_exec(struct cairn_sampler *sampler, struct cairn_subject *subject,
-                    uint64_t start_stack, uint64_t now_ns)
-{
-    keep_code(sampler, cairn_tasks_end(subject, sampler->writer));
-    cairn_subject_restart(subject, now_ns);
-    if (subject->workers.count > 1) /* which of them goes on under the process' number? */
-        cairn_remains_forget(subject);
-    subject->birth = CAIRN_BIRTH_EXEC;
-    subject->exec_ns = now_ns;
-    subject->start_stack = start_stack;
-    keep_code(sampler, write_process(sampler, subject));
-    keep_code(sampler, cairn_tracks_rename_workers(sampler->writer, subject));
-}
-
-/* Whom a new process belongs to: a daemon, whose maker was over at once, to who made that one. 0 of
- * a new thread. */
-static pid_t maker_of(const struct cairn_sampler *sampler, const struct cairn_perf_event *event)
-{
-    uint64_t maker = (uint64_t)event->ppid;
-
-    if (event->ppid == event->pid)
-        return 0;
-    for (int i = 0; i < GONE_DEPTH && !subject_of(sampler, (pid_t)maker); i++)
-        if (!cairn_map_get(&sampler->gone, maker, 0, &maker))
-            break;
-    return (pid_t)maker;
-}
-
-/* A process was born under the number of one that is gone: that one goes first. */
-static void on_fork(struct cairn_sampler *sampler, const struct cairn_perf_event *event,
-                    uint64_t now_ns)
-{
-    size_t at = 0;
-
-    while (at < sampler->subjects.count && sampler->subjects.items[at]->pid != event->pid)
-        at++;
-    if (at < sampler->subjects.count && event->ppid != event->pid &&
-        event->time_ns > sampler->subjects.items[at]->seen_ns)
-        remove_subject(sampler, at);
-    else if (at < sampler->subjects.count)
-        sampler->subjects.items[at]->threads_changed = true;
-    /* One that goes while its threads are listed was seen: it is in the recording already. */
-    if (sampler->follow_children &&
-        cairn_sampler_add(sampler, event->pid, maker_of(sampler, event), true, now_ns) < 0 &&
-        event->pid != event->ppid && !subject_of(sampler, event->pid)) {
-        sampler->stats.unseen++;
-        note_gone(sampler, event->pid, event->ppid);
-    }
-}
-
-static void on_event(struct cairn_sampler *sampler, const struct cairn_perf_event *event,
-                     uint64_t now_ns)
-{
-    struct cairn_subject *subject = subject_of(sampler, event->pid);
-    struct cairn_proc_stat stat;
-
-    switch (event->kind) {
-    case CAIRN_PERF_FORK:
-        on_fork(sampler, event, now_ns);
-        break;
-    case CAIRN_PERF_EXEC:
-        if (!subject && sampler->follow_children)
-            cairn_sampler_add(sampler, event->pid, 0, true, now_ns); /* fails: gone already */
-        else if (subject && cairn_proc_stat(subject->pid, 0, &stat) == 0)
-            on_exec(sampler, subject, stat.start_stack, now_ns);
-        break;
-    case CAIRN_PERF_EXIT:
-        if (subject) {
-            subject->threads_changed = true;
-            subject->exiting_tid = event->tid;
-            subject->exiting_until_ns = now_ns + EXITING_NS;
-        }
-        break;
-    case CAIRN_PERF_LOST:
-        sampler->stats.records_lost += event->lost;
-        for (size_t i = 0; i < sampler->subjects.count; i++) {
-            sampler->subjects.items[i]->threads_changed = true;
-            sampler->subjects.items[i]->ran = true;
-            sampler->subjects.items[i]->children_at_ns = 0;
-        }
-        break;
-    }
-}
-
-void cairn_sampler_read_records(struct cairn_sampler *sampler, uint64_t now_ns)
-{
-    struct cairn_perf_event event;
-
-    while (sampler->watch && cairn_perf_watch_next(sampler->watch, &event))
-        on_event(sampler, &event, now_ns);
-}
-
-/* Only who ran can have made a child; without schedstat nobody knows who did. */
-static void poll_children(struct cairn_sampler *sampler, struct cairn_subject *subject,
-                          uint64_t now_ns)
-{
-    uint64_t wait_ns = sampler->watch ? SCAN_WATCHED_NS : POLL_NS, begun_cpu_ns;
-    struct cairn_pids pids = {0};
-    pid_t pid = subject->pid;
-
-    subject->children_at_ns = now_ns + wait_ns;
-    if (!subject->ran && subject->workers.count && subject->workers.items[0]->has_book)
-        return;
-    subject->ran = false;
-    begun_cpu_ns = cairn_clock_own_cpu_ns();
-    if (cairn_proc_children(pid, &pids) < 0)
-        pids.count = 0;
-    /* Who is listed has a record, or has not run yet. It is read first: read after a child that was
-     * met here is gone again, it would tell of another, who was not seen. */
-    if (pids.count)
-        cairn_sampler_read_records(sampler, now_ns);
-    for (size_t i = 0; i < pids.count; i++)
-        cairn_sampler_add(sampler, pids.items[i], pid, true, now_ns); /* fails: gone already */
-    cairn_vec_release(&pids);
-    subject = subject_of(sampler, pid); /* a record may have told of another with its number */
-    if (subject)
-        subject->children_at_ns = cairn_clock_again(now_ns, begun_cpu_ns, wait_ns, LOOK_PART);
-}
-
-/* Before subjects are gone through: this may add some and take some away. */
-static void find_processes(struct cairn_sampler *sampler, uint64_t now_ns)
-{
-    cairn_sampler_read_records(sampler, now_ns);
-    for (size_t i = 0; sampler->follow_children && i < sampler->subjects.count; i++)
-        if (now_ns >= sampler->subjects.items[i]->children_at_ns)
-            poll_children(sampler, sampler->subjects.items[i], now_ns);
-}
-
 static bool has_newcomers(const struct cairn_subject *subject)
 {
     for (size_t i = 0; i < subject->workers.count; i++)
@@ -460,7 +218,7 @@ static void name_late(struct cairn_sampler *sampler, struct cairn_subject *subje
         return;
     if (stat.start_stack) /* who is over meanwhile has none */
         subject->start_stack = stat.start_stack;
-    keep_code(sampler, write_process(sampler, subject));
+    keep_code(sampler, cairn_processes_write(sampler, subject));
     keep_code(sampler, cairn_tracks_rename_workers(sampler->writer, subject));
 }
 
@@ -481,10 +239,11 @@ static void want(struct cairn_worker *worker, bool wanted)
 
 /* Brings the workers up to now; true when the runtime is to be read: a stack may have changed, a
  * thread may have come. */
-static bool look_at_workers(const struct cairn_sampler *sampler, struct cairn_subject *subject,
+static bool look_at_workers(struct cairn_sampler *sampler, struct cairn_subject *subject,
                             bool *ret_ran, uint64_t now_ns)
 {
-    bool wanted = now_ns >= subject->read_at_ns;
+    bool wanted =
+        now_ns >= subject->read_at_ns && cairn_spare_has(&sampler->spare, CAIRN_SPARE_RUNTIME);
 
     *ret_ran = false;
     for (size_t i = 0; i < subject->workers.count; i++) {
@@ -506,7 +265,7 @@ static bool look_at_workers(const struct cairn_sampler *sampler, struct cairn_su
         wanted = wanted || worker->py->wanted;
     }
     if (wanted)
-        subject->read_at_ns = now_ns + (sampler->watch ? SCAN_WATCHED_NS : READ_POLLED_NS);
+        subject->read_at_ns = now_ns + (sampler->watch ? CAIRN_SAMPLER_WATCHED_NS : READ_POLLED_NS);
     return wanted;
 }
 
@@ -540,13 +299,14 @@ static bool scan(struct cairn_sampler *sampler, struct cairn_subject *subject, u
     subject->threads_changed |= code >= 0 && exiting && now_ns < subject->exiting_until_ns;
     subject->scan_at_ns = cairn_clock_again(
         now_ns, begun_cpu_ns,
-        code == 0 && sampler->watch && !exiting ? SCAN_WATCHED_NS : SCAN_POLLED_NS, LOOK_PART);
+        code == 0 && sampler->watch && !exiting ? CAIRN_SAMPLER_WATCHED_NS : SCAN_POLLED_NS,
+        CAIRN_SAMPLER_LOOK_PART);
     if (!complete)
         subject->remains.open = false; /* there may be threads whose books are not known */
     if (code < 0)
         return true;
     if (subject->start_stack && stat.start_stack && stat.start_stack != subject->start_stack)
-        on_exec(sampler, subject, stat.start_stack, now_ns); /* no record told */
+        cairn_processes_exec(sampler, subject, stat.start_stack, now_ns); /* no record told */
     add_newcomers(sampler, subject, now_ns);
     return true;
 }
@@ -558,9 +318,9 @@ static void look_for_python(struct cairn_sampler *sampler, struct cairn_subject 
     if (!cairn_subject_seek(subject, &sampler->files, now_ns))
         return;
     if (subject->python == CAIRN_PYTHON_READ)
-        add_python(sampler, subject, now_ns);
+        cairn_processes_add_python(sampler, subject, now_ns);
     if (subject->python == CAIRN_PYTHON_UNSUPPORTED)
-        tell_unsupported(sampler, subject);
+        cairn_processes_refuse(sampler, subject);
 }
 
 /* Looks at who is there and reads what they do; *scans: the threads are listed, too. Where Python
@@ -594,7 +354,9 @@ static bool look(struct cairn_sampler *sampler, struct cairn_subject *subject, b
 static bool tick_subject(struct cairn_sampler *sampler, struct cairn_subject *subject,
                          uint64_t now_ns)
 {
-    bool scans = subject->threads_changed || now_ns >= subject->scan_at_ns;
+    bool scans =
+        subject->threads_changed ||
+        (now_ns >= subject->scan_at_ns && cairn_spare_has(&sampler->spare, CAIRN_SPARE_THREADS));
 
     cairn_remains_open(subject, scans);
     if (!look(sampler, subject, scans, now_ns))
@@ -606,7 +368,7 @@ static bool tick_subject(struct cairn_sampler *sampler, struct cairn_subject *su
         sample_worker(sampler, subject, subject->workers.items[i], now_ns);
     }
     cairn_runs_of_missed(sampler, subject, now_ns - sampler->last_ns);
-    end_tracks(sampler, subject);
+    cairn_tracks_end_workers(sampler->writer, subject);
     if (!sampler->single)
         keep_code(sampler, cairn_tasks_look(subject, sampler->writer, &sampler->labels, now_ns));
     return true;
@@ -627,13 +389,14 @@ int cairn_sampler_tick(struct cairn_sampler *sampler, uint64_t number, uint64_t 
 {
     CAIRN_TRY(cairn_writer_tick(sampler->writer, number, now_ns));
     sampler->stats.ticks++;
-    find_processes(sampler, now_ns);
+    cairn_spare_begin(&sampler->spare, now_ns);
+    cairn_processes_find(sampler, now_ns);
     for (size_t i = 0; i < sampler->subjects.count;) {
         if (tick_subject(sampler, sampler->subjects.items[i], now_ns) ||
             ends_later(sampler->subjects.items[i], now_ns))
             i++;
         else
-            remove_subject(sampler, i);
+            cairn_processes_remove(sampler, i);
     }
     sampler->last_ns = now_ns;
     return sampler->code;
@@ -651,7 +414,7 @@ void cairn_sampler_end(struct cairn_sampler *sampler, pid_t pid, uint64_t proces
     /* Fails: the chunk is full, and holds what went before. */
     sampler->stats.ticks += cairn_writer_tick(sampler->writer, number, now_ns) == 0;
     sampler->subjects.items[at]->remains.end_ns = process_ns;
-    remove_subject(sampler, at);
+    cairn_processes_remove(sampler, at);
 }
 
 int cairn_sampler_settle(struct cairn_sampler *sampler)
@@ -670,6 +433,7 @@ int cairn_sampler_settle(struct cairn_sampler *sampler)
         {"reread", stats->reread},
         {"unseen", stats->unseen},
         {"records_lost", stats->records_lost},
+        {"untold_cpu_ns", stats->untold_ns},
         {"own_cpu_ns", cairn_clock_own_cpu_ns()},
     };
 
@@ -687,12 +451,6 @@ int cairn_sampler_settle(struct cairn_sampler *sampler)
 bool cairn_sampler_alive(const struct cairn_sampler *sampler)
 {
     return sampler->subjects.count > 0;
-}
-
-void cairn_sampler_give_up(struct cairn_sampler *sampler)
-{
-    for (size_t i = 0; i < sampler->subjects.count; i++)
-        give_up(sampler, sampler->subjects.items[i]);
 }
 
 bool cairn_sampler_has_idle_runtime(const struct cairn_sampler *sampler)

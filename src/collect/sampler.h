@@ -11,16 +11,22 @@
 #include "map.h"
 #include "perf.h"
 #include "pyfiles.h"
+#include "spare.h"
 #include "subject.h"
 #include "tasks.h"
 #include "tracks.h"
 #include "writer.h"
+
+#define CAIRN_SAMPLER_WATCHED_NS 1000000000ull /* between looks beside the kernel's records */
+#define CAIRN_SAMPLER_LOOK_PART 20             /* they may take one such part of the time */
+#define CAIRN_SAMPLER_GONE_MAX 4096u
 
 struct cairn_sampler_stats { /* since the start */
     uint64_t ticks, samples, torn, truncated, unreadable, missed, reread;
     uint64_t processes, pythons;
     uint64_t unseen;       /* processes that were over before they could be looked at */
     uint64_t records_lost; /* of forks, execs and exits, by the kernel */
+    uint64_t untold_ns;    /* CPU time of processes that are over, which no row had room for */
 };
 
 struct cairn_sampler {
@@ -29,7 +35,10 @@ struct cairn_sampler {
     bool follow_children;
     bool single; /* a single tick is all there will be: ask the kernel for each state */
     uint64_t quantum_ns;
+    uint64_t
+        since_ns;     /* since boot: what a process did before is not of the recording; 0: all is */
     uint64_t last_ns; /* time of the tick before */
+    struct cairn_spare spare;
     CAIRN_VEC(struct cairn_subject *) subjects;
     struct cairn_pyfiles files;
     struct cairn_sampler_stats stats;
@@ -49,18 +58,9 @@ int cairn_sampler_init(struct cairn_sampler *sampler, struct cairn_writer *write
                        struct cairn_perf_watch *watch, bool follow_children, uint64_t quantum_ns);
 void cairn_sampler_release(struct cairn_sampler *sampler);
 
-/* Observes a process from now on. `from_birth`: it starts under our eyes. `parent`: who made it; 0:
- * as the kernel says, which forgets that when the parent is gone. */
-int cairn_sampler_add(struct cairn_sampler *sampler, pid_t pid, pid_t parent, bool from_birth,
-                      uint64_t now_ns);
-
 /* Takes tick `number` at `now_ns`. 0; -CAIRN_ELIMIT when the open chunk is full: flush, and take it
  * again; or another negative code, which ends the recording. */
 int cairn_sampler_tick(struct cairn_sampler *sampler, uint64_t number, uint64_t now_ns);
-
-/* Each tick does so first; when no tick will follow, who was born since the last one is in the
- * recording by this, or counted as unseen. */
-void cairn_sampler_read_records(struct cairn_sampler *sampler, uint64_t now_ns);
 
 /* The process is gone, and its threads ran for so long altogether: brings its rows to that, at tick
  * `number`, which is the last. */
@@ -72,9 +72,6 @@ int cairn_sampler_settle(struct cairn_sampler *sampler);
 
 /* False when no observed process is left. */
 bool cairn_sampler_alive(const struct cairn_sampler *sampler);
-
-/* No tick will follow: a Python that did not fit so far is not asked again, but `unsupported`. */
-void cairn_sampler_give_up(struct cairn_sampler *sampler);
 
 /* Whether a runtime was met that was not initialised when last looked at. */
 bool cairn_sampler_has_idle_runtime(const struct cairn_sampler *sampler);

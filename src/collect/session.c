@@ -15,6 +15,7 @@
 #include "environment.h"
 #include "format.h"
 #include "io.h"
+#include "processes.h"
 #include "rng.h"
 #include "sampler.h"
 #include "urgency.h"
@@ -150,6 +151,10 @@ static int prepare(struct session *s)
     code = cairn_sampler_init(&s->sampler, s->writer, s->watch, o->follow_children,
                               quantum_of(o->interval_ns));
     s->sampler.single = o->max_ticks == 1;
+    s->sampler.since_ns = o->argv ? 0 : cairn_clock_boot_ns();
+    /* Without records lists are the only source: they do not wait. */
+    cairn_spare_init(&s->sampler.spare,
+                     s->sampler.single || !s->watch ? UINT64_MAX : o->interval_ns);
     if (o->met != NULL) {
         s->sampler.met = tell_met;
         s->sampler.met_ctx = s;
@@ -159,15 +164,27 @@ static int prepare(struct session *s)
     return code < 0 ? fail(s, code, "cannot begin the recording") : 0;
 }
 
+/* Waiting for a process clears its entries in /proc away, which spins where one of its threads is
+ * in the middle of that and was put off its processor: whoever goes first then keeps that thread
+ * from it for as long as the kernel lets him, 0.95 s. */
+static void step_back(void *ctx)
+{
+    struct session *s = ctx;
+
+    cairn_urgency_restore(&s->urgency);
+}
+
 static int start(struct session *s)
 {
     const struct cairn_session_options *o = s->options;
     uint64_t now_ns = cairn_clock_mono_ns();
     int code;
 
+    s->result->launch.ends = step_back;
+    s->result->launch.ends_ctx = s;
     s->start_ns = s->due_ns = now_ns;
     s->tick = 0;
-    code = cairn_sampler_add(&s->sampler, s->root, 0, o->argv != NULL, now_ns);
+    code = cairn_processes_add(&s->sampler, s->root, 0, o->argv != NULL, now_ns);
     if (code == -CAIRN_EGONE)
         return cairn_err_set(s->err, code, 0, "attach", "there is no process %d", (int)s->root);
     if (code < 0)
@@ -240,7 +257,7 @@ static int judge_attached(struct session *s, bool last, uint64_t now_ns)
     if (s->options->argv || s->sampler.stats.pythons)
         return 0;
     if (last)
-        cairn_sampler_give_up(&s->sampler);
+        cairn_processes_give_up(&s->sampler);
     if (s->sampler.unsupported.code)
         return tell_unreadable(s);
     if (!last && now_ns - s->start_ns < ATTACH_PATIENCE_NS)
@@ -390,7 +407,7 @@ static int finish(struct session *s, int code)
     int tail = 0;
 
     if (code == 0)
-        cairn_sampler_read_records(&s->sampler, now_ns);
+        cairn_processes_read_records(&s->sampler, now_ns);
     if (s->watch) /* those as well that it had no room to tell of */
         s->sampler.stats.records_lost = cairn_perf_watch_lost(s->watch);
     if (s->result->launch.exited)
@@ -417,6 +434,7 @@ static int finish(struct session *s, int code)
 
 static void release(struct session *s)
 {
+    s->result->launch.ends = NULL;
     cairn_urgency_restore(&s->urgency);
     if (s->files.rlim_cur)
         setrlimit(RLIMIT_NOFILE, &s->files);

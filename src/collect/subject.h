@@ -25,6 +25,8 @@
 /* A starting interpreter maps its library within milliseconds. */
 #define CAIRN_SEEK_FIRST_NS UINT64_C(1000000)
 
+#define CAIRN_RUNS_KEPT 8 /* more than fit between two entries of the kernel's book, at 1 kHz */
+
 /* Ticks in a row in which a thread did the same: becomes one row. `ticks` 0: none is open. */
 struct cairn_run {
     uint32_t stack, ticks;
@@ -67,7 +69,12 @@ struct cairn_worker { /* a thread of a subject */
 
     struct cairn_wait wait; /* what it waits for, or last did */
     struct cairn_run run;
-    int64_t room_ns; /* its latest row has time for so much CPU time more */
+    /* Rows that are not written yet, in a ring: what is counted ahead of the book may be too much,
+     * which shows some ticks later. */
+    struct cairn_run kept[CAIRN_RUNS_KEPT];
+    uint32_t kept_from, kept_count;
+    uint64_t excess_ns; /* so much of what rows hold it did not run */
+    int64_t room_ns;    /* its latest row has time for so much CPU time more */
     uint32_t last_stack;
     uint8_t last_status; /* enum cairn_pystack_status, when last read */
     bool settled;        /* it was read while the thread stood still: nothing can be new */
@@ -84,6 +91,7 @@ struct cairn_subject {
     char comm[CAIRN_COMM_BYTES]; /* what the kernel called it when it was met */
     bool same_namespace;         /* thread ids need no translation */
     uint64_t start_ns, seen_ns;  /* since boot; MONOTONIC, when it was first met */
+    uint64_t born_ns;            /* MONOTONIC, by the kernel's record; 0: none told */
     uint64_t exec_ns;            /* when its program was */
     uint64_t start_stack;        /* of the program it runs, as cairn_proc_stat() says */
     uint8_t birth;               /* enum cairn_birth */
@@ -151,10 +159,18 @@ void cairn_subject_look_if_stopped(struct cairn_subject *subject, bool ran, size
 int cairn_subject_scan(struct cairn_subject *subject, bool from_birth, uint64_t now_ns,
                        void (*gone)(void *ctx, struct cairn_worker *worker), void *ctx);
 
+/* After an exec: where another thread than the first called it, that one is gone, as above, and the
+ * other goes on under its number. 1: so it is; 0: it is not; or -CAIRN_ENOMEM. */
+int cairn_subject_renew_first(struct cairn_subject *subject, uint64_t now_ns,
+                              void (*gone)(void *ctx, struct cairn_worker *worker), void *ctx);
+
 /* Finds the worker of every thread state that has none, scans when one is missing, and which state
  * each worker runs in: after each read. */
 int cairn_subject_join(struct cairn_subject *subject, uint64_t now_ns,
                        void (*gone)(void *ctx, struct cairn_worker *worker), void *ctx);
+
+/* A thread's book, by the kernel. Fails: it stays what it was. */
+void cairn_worker_read_book(const struct cairn_worker *worker, struct cairn_proc_schedstat *book);
 
 /* Brings cpu_delta_ns, runq_delta_ns and `ran` of a worker up to now; a worker whose page did not
  * move and that did not run at the last tick costs one look at memory. False when it cannot have
@@ -168,5 +184,9 @@ bool cairn_worker_look(struct cairn_worker *worker, uint64_t now_ns);
 
 /* The same for a worker that is gone: its files are, its clock is not. */
 void cairn_worker_last_look(struct cairn_worker *worker, uint64_t now_ns);
+
+/* Instead, of a worker whose process is gone with its book: its clock has the last word, which
+ * stood still when it began to free its memory. */
+void cairn_worker_settle(struct cairn_worker *worker);
 
 #endif

@@ -19,7 +19,7 @@ static bool ends(struct cairn_span text, const char *with)
 static bool is_own(const struct cairn_pycode *code)
 {
     return code && ends(code->qualname, "planner.<locals>.plan") &&
-           ends(code->file, "/cairn/_site/sitecustomize.py");
+           ends(code->file, "/cairn/_site/_cairn_counting.py");
 }
 
 /* The stack id of a thread state's frames on `root`. Ids of the outer frames that stand as they did

@@ -195,3 +195,10 @@ int cairn_tracks_read_names(struct cairn_writer *writer, struct cairn_subject *s
         subject->names_wait_ns = NAMES_MOST_NS;
     return naming.code;
 }
+
+void cairn_tracks_end_workers(struct cairn_writer *writer, struct cairn_subject *subject)
+{
+    for (size_t i = 0; i < subject->ended.count; i++)
+        cairn_writer_track_end(writer, subject->ended.items[i]);
+    subject->ended.count = 0;
+}

@@ -19,6 +19,9 @@ int cairn_tracks_add_workers(struct cairn_writer *writer, struct cairn_subject *
 /* After an exec: the names of before do not hold. */
 int cairn_tracks_rename_workers(struct cairn_writer *writer, struct cairn_subject *subject);
 
+/* Ends those of workers that are over (`ended`). */
+void cairn_tracks_end_workers(struct cairn_writer *writer, struct cairn_subject *subject);
+
 #define CAIRN_PYTHONS_MAX 16
 #define CAIRN_PYTHON_BYTES 64
 

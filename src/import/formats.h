@@ -47,9 +47,17 @@ int cairn_is_sleepy(struct cairn_feed *feed);
 int cairn_is_sysprof(struct cairn_feed *feed);
 int cairn_is_xperf(struct cairn_feed *feed);
 
+/* "# mode: wall": of such lines Austin puts some between the stacks. */
+bool cairn_is_collapsed_fact(struct cairn_span line);
+
 /* Shared by those whose frames are texts: "name (file:line)", or "file.py:name:line" as
  * profiling.sampling and Austin write it. The parts are borrowed from `text`. */
 struct cairn_guest_frame cairn_frame_of_text(struct cairn_span text);
+
+/* What is said of a profile that Austin made of memory (-m). */
+#define CAIRN_AUSTIN_MEMORY                                                                        \
+    "Austin made it of memory (-m): it holds bytes, and no times. Cairn knows what it writes "     \
+    "without."
 
 /* Digits alone, below 2^63; false otherwise. */
 bool cairn_whole_of_text(struct cairn_span text, uint64_t *ret_whole);

@@ -5,8 +5,10 @@
 
 #include "formats.h"
 #include "jsonin.h"
+#include "strangers.h"
 
 #define NAMED_WITHIN_BYTES ((size_t)256)
+#define FILE_NAME_MAX_BYTES 255
 #define HEAD_MIN_BYTES ((size_t)64 << 10) /* enough to tell most formats by */
 
 struct format {
@@ -203,7 +205,7 @@ static int is_collapsed(struct cairn_feed *feed)
         const uint8_t *blank;
         size_t at;
 
-        if (line.size_bytes == 0)
+        if (line.size_bytes == 0 || cairn_is_collapsed_fact(line))
             continue;
         blank = memrchr(line.data, ' ', line.size_bytes);
         if (!blank || blank + 1 == line.data + line.size_bytes)
@@ -355,10 +357,11 @@ static int refuse(const struct cairn_feed *feed, const char *path, const char *n
     return -CAIRN_EDAMAGED;
 }
 
-static int read_guest(const struct format *format, struct cairn_feed *feed,
+static int read_guest(const struct format *format, struct cairn_feed *feed, const char *path,
                       const struct cairn_import_options *options, struct cairn_sink *sink,
                       struct cairn_err *err)
 {
+    const char *slash = strrchr(path, '/');
     struct cairn_guest guest;
     int code;
 
@@ -371,6 +374,9 @@ static int read_guest(const struct format *format, struct cairn_feed *feed,
     code = format->read(feed, &guest, err);
     if (code == 0)
         code = cairn_guest_fact(&guest, "import.format", "%s", format->name);
+    if (code == 0)
+        code = cairn_guest_fact(&guest, "import.file", "%.*s", FILE_NAME_MAX_BYTES,
+                                slash ? slash + 1 : path);
     if (code == 0)
         code = cairn_guest_finish(&guest);
     cairn_guest_release(&guest);
@@ -388,6 +394,12 @@ static void add_names(struct cairn_err *err)
     cairn_buf_release(&names);
 }
 
+static void tell(struct cairn_feed *feed, const char *path, struct cairn_err *err)
+{
+    if (fill_head(feed) < 0 || !cairn_stranger_tell(head_of(feed), path, err))
+        add_names(err);
+}
+
 int cairn_import_feed(struct cairn_feed *feed, const char *path,
                       const struct cairn_import_options *options, struct cairn_sink *sink,
                       struct cairn_err *err)
@@ -399,11 +411,11 @@ int cairn_import_feed(struct cairn_feed *feed, const char *path,
     if (code == 0 && !format) {
         code = cairn_err_set(err, -CAIRN_EFOREIGN, 0, "import",
                              "%.300s is no recording, nor a profile that Cairn knows", path);
-        add_names(err);
+        tell(feed, path, err);
         return code;
     }
     if (code == 0)
-        code = read_guest(format, feed, options, sink, &inner);
+        code = read_guest(format, feed, path, options, sink, &inner);
     if (code < 0) {
         code = refuse(feed, path, format ? format->name : "gzip", code, &inner);
         if (err)

@@ -9,7 +9,10 @@
 #include "inferred.h"
 #include "intern.h"
 #include "jsonin.h"
+#include "text.h"
 
+#define TEXT_MAX_BYTES ((size_t)1 << 10)
+#define COMMAND_MAX_BYTES ((size_t)1 << 10)
 #define NAMES_MAX_BYTES ((size_t)64 << 20)
 #define FUNCTIONS_MAX ((size_t)1 << 20)
 #define CALLS_MAX ((size_t)1 << 21)
@@ -30,6 +33,13 @@ struct callgrind {
     bool is_call; /* the next line is what so many calls cost: */
     uint64_t made;
     char event[64];
+    /* What the file says that it costs in all: of the parts that are over, of the one that is being
+     * read; and what its functions do. */
+    uint64_t told, told_of_part, found;
+    bool has_command;
+    bool has_begun; /* a function of which no cost was read yet */
+    bool has_ended; /* with a sum, behind which nothing came */
+    bool is_torn;   /* the last line has no end */
 };
 
 static bool skip_head(struct cairn_span *line, const char *head)
@@ -174,6 +184,7 @@ static int read_cost(struct callgrind *c, struct cairn_span line)
     skip_blanks(&line);
     if (c->function == UINT32_MAX || (line.size_bytes > 0 && !take_number(&line, &cost)))
         return -CAIRN_EDAMAGED;
+    c->has_begun = false;
     if (c->is_call) {
         c->is_call = false;
         return add_call(c, cost);
@@ -183,6 +194,23 @@ static int read_cost(struct callgrind *c, struct cairn_span line)
         return -CAIRN_EDAMAGED;
     function->self_ns += cost;
     function->total_ns += cost;
+    c->found += cost;
+    return 0;
+}
+
+/* "summary:" stands in front of a part or behind it, "totals:" behind it. */
+static int read_sum(struct callgrind *c, struct cairn_span line, bool ends)
+{
+    uint64_t sum;
+
+    if (!take_number(&line, &sum))
+        return 0;
+    c->told_of_part = sum;
+    if (ends) {
+        c->told += sum;
+        c->told_of_part = 0;
+        c->has_ended = true;
+    }
     return 0;
 }
 
@@ -198,6 +226,19 @@ static int read_events(struct callgrind *c, struct cairn_span line)
     return length > 0 ? 0 : -CAIRN_EDAMAGED;
 }
 
+/* Each part of a file names it. */
+static int read_command(struct callgrind *c, struct cairn_span line)
+{
+    if (c->has_command)
+        return 0;
+    c->has_command = true;
+    skip_blanks(&line);
+    return cairn_guest_fact(
+        c->guest, "run.command", "%.*s",
+        (int)(line.size_bytes < COMMAND_MAX_BYTES ? line.size_bytes : COMMAND_MAX_BYTES),
+        (const char *)line.data);
+}
+
 static int read_spec(struct callgrind *c, struct cairn_span line)
 {
     uint32_t name;
@@ -205,6 +246,7 @@ static int read_spec(struct callgrind *c, struct cairn_span line)
     if (skip_head(&line, "fn=")) {
         CAIRN_TRY(read_name(c, FUNCTIONS, line, &name));
         c->callee_file = c->place = c->file;
+        c->has_begun = true;
         return function_of(c, c->file, name, &c->function);
     }
     if (skip_head(&line, "fl=")) {
@@ -229,6 +271,12 @@ static int read_spec(struct callgrind *c, struct cairn_span line)
     }
     if (skip_head(&line, "events:"))
         return read_events(c, line);
+    if (skip_head(&line, "summary:"))
+        return read_sum(c, line, false);
+    if (skip_head(&line, "totals:"))
+        return read_sum(c, line, true);
+    if (skip_head(&line, "cmd:"))
+        return read_command(c, line);
     if (skip_head(&line, "positions:"))
         c->positions = memmem(line.data, line.size_bytes, "instr", 5) &&
                                memmem(line.data, line.size_bytes, "line", 4)
@@ -237,13 +285,52 @@ static int read_spec(struct callgrind *c, struct cairn_span line)
     return 0; /* ob=, cob=, jump=, and what stands at the head */
 }
 
+/* What is cut off says nothing, but a cost may end where the file does: some tools write no last
+ * end of a line. */
 static int read_line(struct callgrind *c, struct cairn_span line)
 {
+    struct cairn_span rest = line;
+    int code;
+
     if (line.size_bytes == 0 || line.data[0] == '#')
         return 0;
-    if (memchr("0123456789+-*", line.data[0], 13))
-        return read_cost(c, line);
-    return read_spec(c, line);
+    c->has_ended = false;
+    if (memchr("0123456789+-*", line.data[0], 13)) {
+        code = read_cost(c, line);
+        c->is_torn = c->is_torn && code == -CAIRN_EDAMAGED;
+        return c->is_torn ? 0 : code;
+    }
+    c->is_torn = c->is_torn && !skip_head(&rest, "totals:");
+    return c->is_torn ? 0 : read_spec(c, line);
+}
+
+/* What shows that the file, or a part of it, is not all there; nothing where nothing does. */
+static int say_incomplete(struct callgrind *c)
+{
+    uint64_t told = c->told + c->told_of_part;
+    struct cairn_buf text;
+    int code;
+
+    cairn_buf_init(&text, TEXT_MAX_BYTES);
+    if (c->found < told) {
+        cairn_buf_add_str(&text, "its functions have ");
+        cairn_text_count(&text, c->found);
+        cairn_buf_add_str(&text, " of the ");
+        cairn_text_count(&text, told);
+        cairn_buf_u8(&text, ' ');
+        cairn_buf_add_str(&text, c->event);
+        cairn_buf_add_str(&text, " that it tells of");
+    } else if (!c->has_ended) {
+        cairn_buf_add_str(&text, c->is_call     ? "it ends within a call"
+                                 : c->has_begun ? "it ends within a function"
+                                 : c->is_torn   ? "its last line has no end"
+                                                : "");
+    }
+    code = text.code;
+    if (code == 0 && text.size_bytes > 0)
+        code = cairn_guest_fact(c->guest, "import.incomplete", "%s", cairn_buf_cstr(&text));
+    cairn_buf_release(&text);
+    return code;
 }
 
 static int give(struct callgrind *c)
@@ -262,6 +349,7 @@ static int give(struct callgrind *c)
         cairn_guest_fact(c->guest, "import.lost",
                          "lines, events but the first, and how often functions that call each "
                          "other recursed"));
+    CAIRN_TRY(say_incomplete(c));
     return cairn_guest_fact(c->guest, "import.values", "%s, each shown as 1 ns", c->event);
 }
 
@@ -273,6 +361,7 @@ static int read_file(struct callgrind *c, struct cairn_feed *feed, struct cairn_
 
     while ((code = cairn_feed_line(feed, &line)) == 0) {
         number++;
+        c->is_torn = feed->next == feed->end && feed->next > feed->data && feed->next[-1] != '\n';
         code = read_line(c, line);
         if (code == -CAIRN_EDAMAGED)
             return cairn_err_set(err, code, 0, "import", "line %" PRIu64 " does not belong there",

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "formats.h"
+#include "jsonin.h"
 
 #define US_NS 1000u /* a count for which no rate was given is taken for a microsecond */
 #define FRAMES_OF_LINE_MAX 65536
@@ -116,7 +117,7 @@ static int read_stack(struct cairn_guest *guest, struct cairn_span stack,
 {
     struct cairn_guest_thread thread = {0};
     unsigned frames = 0;
-    bool front = true;
+    bool front = true, tracked = false;
 
     /* Where py-spy saw no frame it writes a number with nothing in front. */
     if (stack.size_bytes == 0) {
@@ -134,7 +135,10 @@ static int read_stack(struct cairn_guest *guest, struct cairn_span stack,
         uint32_t id;
 
         at = end + 1;
-        front = front && frames == 0 && semicolon && is_track(text, &thread);
+        /* Where Austin saw no frame the thread ends the line: "P12;T0:34". */
+        front = front && frames == 0 && (semicolon || (tracked && text.data[0] == 'T')) &&
+                is_track(text, &thread);
+        tracked = front;
         if (front || text.size_bytes == 0)
             continue;
         if (++frames > FRAMES_OF_LINE_MAX)
@@ -187,6 +191,23 @@ static int read_line(struct cairn_guest *guest, struct cairn_span line)
     return cairn_guest_add(guest, &sample);
 }
 
+bool cairn_is_collapsed_fact(struct cairn_span line)
+{
+    size_t at = 2;
+
+    while (at < line.size_bytes && line.data[at] >= 'a' && line.data[at] <= 'z')
+        at++;
+    return at > 2 && at + 1 < line.size_bytes && memcmp(line.data, "# ", 2) == 0 &&
+           memcmp(line.data + at, ": ", 2) == 0 && !memchr(line.data, ';', line.size_bytes);
+}
+
+static int read_fact(struct cairn_span line, struct cairn_err *err)
+{
+    if (!cairn_span_is(line, "# mode: memory"))
+        return 0;
+    return cairn_err_set(err, -CAIRN_EDAMAGED, 0, "import", "%s", CAIRN_AUSTIN_MEMORY);
+}
+
 int cairn_in_collapsed(struct cairn_feed *feed, struct cairn_guest *guest, struct cairn_err *err)
 {
     struct cairn_span line;
@@ -198,6 +219,10 @@ int cairn_in_collapsed(struct cairn_feed *feed, struct cairn_guest *guest, struc
         number++;
         if (line.size_bytes == 0)
             continue;
+        if (cairn_is_collapsed_fact(line)) {
+            CAIRN_TRY(read_fact(line, err));
+            continue;
+        }
         code = read_line(guest, line);
         if (code == -CAIRN_EDAMAGED)
             return cairn_err_set(err, code, 0, "import",

@@ -266,7 +266,8 @@ static int tell_unnamed(struct gperftools *g)
 
 static int tell(struct gperftools *g)
 {
-    const char *lost = "which thread it was, names of functions";
+    const char *lost =
+        "which thread it was, names of functions (`cairn pprof PROGRAM FILE` reads them)";
 
     if (g->guest->objects) {
         CAIRN_TRY(tell_unnamed(g));

@@ -9,6 +9,7 @@
 #include "buf.h"
 #include "formats.h"
 #include "intern.h"
+#include "jsonin.h"
 
 #define VERSION_MAX 4
 #define TEXT_MAX_BYTES ((size_t)64 << 20)
@@ -293,13 +294,25 @@ static int pass(struct mojo *m, unsigned numbers, unsigned texts)
     return 0;
 }
 
+static int take_fact(struct mojo *m)
+{
+    uint32_t key, value;
+
+    CAIRN_TRY(take_text(m, &key));
+    CAIRN_TRY(take_text(m, &value));
+    if (!cairn_span_is(cairn_intern_get(&m->names, key), "mode") ||
+        !cairn_span_is(cairn_intern_get(&m->names, value), "memory"))
+        return 0;
+    return cairn_err_set(m->err, -CAIRN_EDAMAGED, 0, "import", "%s", CAIRN_AUSTIN_MEMORY);
+}
+
 static int take_event(struct mojo *m, uint8_t event)
 {
     uint32_t name;
 
     switch (event) {
     case EVENT_METADATA:
-        return pass(m, 0, 2);
+        return take_fact(m);
     case EVENT_STACK:
         return take_stack(m);
     case EVENT_FRAME:

@@ -116,11 +116,14 @@ static int add_calls(struct table *table, const struct cairn_prof *prof, uint32_
 static int count(struct cairn_guest *guest, uint32_t thread, uint32_t stack,
                  const struct cairn_prof_numbers *numbers)
 {
+    /* pyinstrument writes -1, since it counts none. */
+    bool known = numbers->calls >= 0 && numbers->primitive >= 0;
     const struct cairn_guest_calls calls = {
         .thread = thread,
         .stack = stack,
-        .calls = (uint64_t)numbers->calls,
-        .primitive = (uint64_t)numbers->primitive,
+        .calls = known ? (uint64_t)numbers->calls : 0,
+        .primitive = known ? (uint64_t)numbers->primitive : 0,
+        .unsure = !known,
         .self_s = numbers->self_s,
         .total_s = numbers->total_s,
         .plain = numbers->plain,

@@ -7,10 +7,12 @@
 
 #include "formats.h"
 #include "jsonin.h"
+#include "text.h"
 
 #define FRAMES_MAX ((size_t)1 << 20)
 #define SAMPLES_MAX ((size_t)1 << 24) /* of one profile */
 #define DEPTH_MAX ((size_t)1 << 16)
+#define GAPS_MAX_BYTES ((size_t)1 << 10)
 #define US_NS 1000.0
 
 struct speedscope {
@@ -26,6 +28,8 @@ struct speedscope {
     double unit_ns, start, last;
     double base; /* where the first profile starts; NAN: none has begun */
     bool in_time, from_py_spy;
+    uint64_t gaps; /* without a stack, that take time: */
+    double gaps_ns;
 };
 
 static int copy_text(struct cairn_jsonin *json, struct cairn_buf *buf)
@@ -271,6 +275,8 @@ static int add_sample(struct speedscope *s, uint32_t thread, size_t i, double *p
     *past += ns;
     sample.ns = (uint64_t)llround(ns);
     if (sample.stack == 0) { /* nothing was open */
+        s->gaps += ns > 0;
+        s->gaps_ns += ns;
         if (*past > 0 && *past < (double)CAIRN_GUEST_TIME_MAX_NS)
             cairn_guest_wait(s->guest, thread, (uint64_t)*past);
         return 0;
@@ -371,12 +377,34 @@ static int read_file(struct speedscope *s, bool profiles)
     return cairn_jsonin_end(&s->json);
 }
 
+/* What nothing is shown for. */
+static int say_gaps(struct speedscope *s)
+{
+    struct cairn_buf text;
+    int code;
+
+    if (s->gaps == 0)
+        return 0;
+    cairn_buf_init(&text, GAPS_MAX_BYTES);
+    cairn_text_count(&text, s->gaps);
+    cairn_buf_add_str(&text, s->gaps == 1 ? " stretch" : " stretches");
+    cairn_buf_add_str(&text, " without a stack, ");
+    cairn_text_time(&text, (uint64_t)fmin(s->gaps_ns, (double)CAIRN_GUEST_TIME_MAX_NS));
+    cairn_buf_add_str(&text, " in all");
+    code = text.code;
+    if (code == 0)
+        code = cairn_guest_fact(s->guest, "import.lost", "%s", cairn_buf_cstr(&text));
+    cairn_buf_release(&text);
+    return code;
+}
+
 static int read_both(struct speedscope *s, struct cairn_feed *feed)
 {
     CAIRN_TRY(read_file(s, false));
     s->guest->counted = s->from_py_spy || s->guest->interval_ns > 0;
     CAIRN_TRY(cairn_feed_rewind(feed));
     CAIRN_TRY(read_file(s, true));
+    CAIRN_TRY(say_gaps(s));
     return cairn_guest_fact(s->guest, "import.values",
                             s->in_time ? "time" : "numbers without a unit of time");
 }

@@ -108,17 +108,28 @@ static int add_numbers(struct cairn_prof_numbers *sum, const struct cairn_prof_n
     return 0;
 }
 
+/* Formats without a word for it show what nobody counted like what never happened. */
 void cairn_prof_put_unsure(const struct cairn_prof *prof, struct cairn_buf *out)
 {
-    size_t count = 0;
+    size_t recursing = 0, uncounted = 0;
 
-    for (size_t i = 0; i < prof->rows.count; i++)
-        count += prof->rows.items[i].numbers.unsure && prof->rows.items[i].numbers.calls > 0;
-    if (count > 0)
+    for (size_t i = 0; i < prof->rows.count; i++) {
+        const struct cairn_prof_numbers *numbers = &prof->rows.items[i].numbers;
+
+        recursing += numbers->unsure && numbers->calls > 0;
+        uncounted += numbers->unsure && numbers->calls == 0;
+    }
+    if (recursing > 0)
         cairn_buf_printf(out,
                          "which calls of %zu function%s recursed: the file that was read does not "
                          "tell, and they stand as if none did",
-                         count, count == 1 ? "" : "s");
+                         recursing, recursing == 1 ? "" : "s");
+    if (uncounted > 0)
+        cairn_buf_printf(out,
+                         "%show often %zu function%s called: the file that was read does not "
+                         "tell, and 0 stands for it",
+                         recursing > 0 ? "; nor " : "", uncounted,
+                         uncounted == 1 ? " was" : "s were");
 }
 
 int cairn_prof_add(struct cairn_prof *prof, uint32_t key, const struct cairn_prof_numbers *numbers,

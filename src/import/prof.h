@@ -76,8 +76,8 @@ int cairn_prof_add_caller(struct cairn_prof *prof, uint32_t row, uint32_t key,
 /* Adds all of `more`; on failure a part of it may have been added. */
 int cairn_prof_merge(struct cairn_prof *prof, const struct cairn_prof *more);
 
-/* Appends that of so many functions it is not known which calls recursed, where there are any, as
- * what stands behind "does not hold". */
+/* Appends that of so many functions it is not known which calls recursed, and of so many how often
+ * they were called, where there are any, as what stands behind "does not hold". */
 void cairn_prof_put_unsure(const struct cairn_prof *prof, struct cairn_buf *out);
 
 /* False when the function has no row. */

@@ -371,6 +371,12 @@ static int read_rows(struct cairn_marshal *marshal)
     return more;
 }
 
+/* JSON begins with the same brace: behind it are blanks, or what marshal makes no key of. */
+static bool is_json(struct cairn_span bytes)
+{
+    return bytes.size_bytes > 1 && bytes.data[0] == '{' && memchr("\" \t\r\n}", bytes.data[1], 6);
+}
+
 int cairn_prof_read(struct cairn_prof *prof, struct cairn_span bytes, struct cairn_err *err)
 {
     struct cairn_marshal marshal = {.prof = prof};
@@ -381,6 +387,9 @@ int cairn_prof_read(struct cairn_prof *prof, struct cairn_span bytes, struct cai
         return cairn_err_set(err, -CAIRN_EFOREIGN, 0, "prof",
                              "this is not what cProfile writes: %s",
                              bytes.size_bytes == 0 ? "it is empty" : "no dict begins there");
+    if (is_json(bytes))
+        return cairn_err_set(err, -CAIRN_EFOREIGN, 0, "prof",
+                             "this is not what cProfile writes: it is JSON");
     code = read_rows(&marshal);
     if (code == -CAIRN_EEND)
         code = -CAIRN_EDAMAGED; /* the dict has an end of its own */

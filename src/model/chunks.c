@@ -40,7 +40,8 @@ static bool touches(const struct cairn_chunks *chunks, const struct cairn_chunk_
 {
     if (info->first_ns > info->last_ns)
         return true;
-    return info->last_ns + shift_ns > chunks->from_ns && info->first_ns + shift_ns <= chunks->to_ns;
+    return info->last_ns + shift_ns + chunks->lead_ns > chunks->from_ns &&
+           info->first_ns + shift_ns <= chunks->to_ns;
 }
 
 /* Whether a chunk of the chosen time holds none of the chosen threads. Its ticks count all the

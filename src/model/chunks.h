@@ -11,6 +11,7 @@
 struct cairn_chunks {
     const struct cairn_model *model;
     uint64_t from_ns, to_ns; /* chunks without a moment of (from_ns, to_ns] do not matter */
+    uint64_t lead_ns;        /* … but for those so long before it */
     uint32_t holds;        /* nor do those that hold nothing of this: as cairn_model_chunk.holds */
     uint64_t *track_masks; /* of each writer: what its chunks' mask must share; NULL: all */
     uint64_t passed_ticks; /* of the time, in chunks that hold no track of those */

@@ -98,6 +98,7 @@ struct cairn_call_sum {
 struct cairn_quality { /* sums over writers and files */
     uint64_t ticks, samples, torn, truncated, unreadable, missed, reread;
     uint64_t unseen, records_lost; /* processes over before they were looked at; by the kernel */
+    uint64_t untold_cpu_ns;        /* of processes that are over, in no row */
     uint64_t own_cpu_ns, bytes;
     uint64_t counting_bytes, tracing_bytes; /* of bytes: chunks with counts; with timelines */
     uint64_t damaged_chunks, jumped_bytes, jumped_chunks, skipped_chunks, skipped_sections;

@@ -358,6 +358,7 @@ static int fill_quality(struct cairn_loader *loader)
     quality->reread = cairn_model_counter(model, "reread");
     quality->unseen = cairn_model_counter(model, "unseen");
     quality->records_lost = cairn_model_counter(model, "records_lost");
+    quality->untold_cpu_ns = cairn_model_counter(model, "untold_cpu_ns");
     quality->own_cpu_ns = cairn_model_counter(model, "own_cpu_ns");
     return cairn_model_counted(loader);
 }

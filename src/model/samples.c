@@ -56,6 +56,8 @@ struct cairn_samples {
 };
 
 #define HOLDS (1u | 1u << CAIRN_ROW_SAMPLE)
+/* So much before the chosen time is read as well: what waits for room there reaches into it. */
+#define LEAD_NS 2000000000u
 
 /* Of a recording that has no such column. */
 #define OVERLAYS_UNKNOWN                                                                           \
@@ -99,6 +101,7 @@ int cairn_samples_open(const struct cairn_model *model, uint64_t from_ns, uint64
     samples->from_ns = from_ns;
     samples->to_ns = to_ns;
     cairn_chunks_init(&samples->chunks, base, from_ns, to_ns, HOLDS);
+    samples->chunks.lead_ns = LEAD_NS;
     cairn_table_init(&samples->table);
     samples->carries = cairn_calloc(base->threads.count + 1, sizeof(*samples->carries));
     if (!samples->carries) {

@@ -14,15 +14,9 @@ static void put_recording(struct cairn_json *json, const char *key, const char *
     cairn_json_put_text(json, "command", cairn_model_env(tally->model, "run.command"));
     cairn_json_put_seconds(json, "span_s", tally->last_ns - tally->first_ns);
     cairn_json_put_seconds(json, "thread_s", rows->base.value_ns);
-    if (tally->counted)
-        cairn_json_put_u64(json, "samples", rows->base.ticks);
-    else
-        cairn_json_put_null(json, "samples");
+    cairn_json_put_known(json, "samples", tally->counted, rows->base.ticks);
     cairn_json_put_bool(json, "enough", tally->counted && rows->rankable);
-    if (tally->counted)
-        cairn_json_put_u64(json, "samples_wanted", rows->samples_wanted);
-    else
-        cairn_json_put_null(json, "samples_wanted");
+    cairn_json_put_known(json, "samples_wanted", tally->counted, rows->samples_wanted);
     cairn_json_close(json);
 }
 

@@ -39,6 +39,11 @@ void cairn_diff_put_noise(struct cairn_buf *out, const struct cairn_diff_show *s
 {
     const struct cairn_diff *diff = show->diff;
 
+    if (!diff->counted && show->before->filter.metric == CAIRN_METRIC_COUNTED) {
+        cairn_buf_add_str(out, "No change is judged: calls are counted one by one, so no sampling "
+                               "errs; how much their times differ by chance nobody knows.");
+        return;
+    }
     if (!diff->counted) {
         cairn_buf_add_str(out, "No change is judged: a file of another tool does not tell how many "
                                "samples it is made of, so nobody knows what is chance.");
@@ -61,11 +66,6 @@ void cairn_diff_put_part(struct cairn_buf *out, const struct cairn_diff_show *sh
     if (base > 0)
         cairn_buf_printf(out, "%s%.1f %%", value->change < 0 ? "\xe2\x88\x92" : "+",
                          100 * fabs(value->change) / base);
-}
-
-bool cairn_diff_tells(const struct cairn_diff *diff, const struct cairn_diff_value *value)
-{
-    return value->verdict != CAIRN_DIFF_SAME || (!diff->counted && value->change != 0);
 }
 
 void cairn_diff_put_interval(struct cairn_buf *out, enum cairn_diff_scale scale,

@@ -34,8 +34,6 @@ void cairn_diff_put_noise(struct cairn_buf *out, const struct cairn_diff_show *s
 /* "+5.6 %", of the one that is the base: empty when that is nothing. */
 void cairn_diff_put_part(struct cairn_buf *out, const struct cairn_diff_show *show,
                          const struct cairn_diff_value *value);
-/* Whether a change is worth a line: it is distinguishable, or nobody can say and there is one. */
-bool cairn_diff_tells(const struct cairn_diff *diff, const struct cairn_diff_value *value);
 /* "+1 ms .. +2 ms", with `between` for the dots; "n/a" where there is none. */
 void cairn_diff_put_interval(struct cairn_buf *out, enum cairn_diff_scale scale,
                              const struct cairn_diff_value *value, const char *between);

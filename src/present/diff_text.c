@@ -180,7 +180,7 @@ static void put_rows(struct pen *pen)
             put_heads(pen);
         if (self)
             put_line(pen, row, true);
-        if (total && (!self || row->total.change != row->self.change))
+        if (total && (!self || cairn_diff_differs(row->total.change, row->self.change)))
             put_line(pen, row, false);
     }
     cairn_page_end(&pen->page);

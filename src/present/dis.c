@@ -242,10 +242,7 @@ static struct cairn_span cut(struct cairn_span text, size_t from, size_t to)
 
 static void put_known(struct cairn_json *json, const char *key, int number)
 {
-    if (number == UNKNOWN)
-        cairn_json_put_null(json, key);
-    else
-        cairn_json_put_u64(json, key, (uint64_t)number);
+    cairn_json_put_known(json, key, number != UNKNOWN, (uint64_t)number);
 }
 
 static void put_json_form(struct cairn_json *json, const struct form *form)
@@ -301,22 +298,13 @@ static void put_json_item(struct cairn_json *json, const struct cairn_tally *tal
                             cut(opcode->text, name_bytes + 1, opcode->text.size_bytes));
     else
         cairn_json_put_null(json, "argument");
-    if (opcode->line > 0)
-        cairn_json_put_u64(json, "line", opcode->line);
-    else
-        cairn_json_put_null(json, "line");
+    cairn_json_put_known(json, "line", opcode->line > 0, opcode->line);
     cairn_json_put_bool(json, "target", opcode->target);
-    if (opcode->depth > 0)
-        cairn_json_put_u64(json, "stack", opcode->depth - 1);
-    else
-        cairn_json_put_null(json, "stack");
+    cairn_json_put_known(json, "stack", opcode->depth > 0, opcode->depth - 1);
     cairn_json_put_u64(json, "count", opcode->hits);
     put_json_form(json, &form);
     put_json_given(json, listing, item);
-    if (tally->counted)
-        cairn_json_put_u64(json, "samples", item->sampled.ticks);
-    else
-        cairn_json_put_null(json, "samples");
+    cairn_json_put_known(json, "samples", tally->counted, item->sampled.ticks);
     cairn_json_close(json);
 }
 

@@ -11,6 +11,10 @@ struct making {
     struct cairn_engine *engines;
     size_t count;
     bool has_bytes; /* those of what counts are told */
+    /* What was counted in all, and what counting calls, keeping their times and counting lines
+     * took of that; NAN: not known. */
+    double all_ns, calls_ns, times_ns, lines_ns;
+    const char *why; /* where lines_ns is not */
 };
 
 static uint64_t counter(const struct making *making, const char *name)
@@ -20,6 +24,8 @@ static uint64_t counter(const struct making *making, const char *name)
 
 static void add(struct making *making, struct cairn_engine engine)
 {
+    if (isnan(engine.slowdown) && !isnan(engine.event_ns) && engine.why == NULL)
+        engine.why = "by the estimate it is all of it";
     making->engines[making->count++] = engine;
 }
 
@@ -75,14 +81,48 @@ static const char *calls_source_of(const struct making *making)
                                  : "the profile function");
 }
 
+/* Whether nothing was left out: what is told of lines is of all processes. */
+static bool is_whole(const struct cairn_tally *tally)
+{
+    const struct cairn_filter *filter = &tally->filter;
+
+    return !filter->process && !filter->thread && !filter->focus && !filter->ignore &&
+           !filter->region && filter->from_ns == 0 && filter->to_ns == UINT64_MAX;
+}
+
+static const char *why_not(const struct making *making, bool whole)
+{
+    return counter(making, "instructions") > 0     ? "of instructions it is not measured"
+           : counter(making, "lines_cost_ns") == 0 ? "of lines without times it is not measured"
+           : !whole                                ? "it is known of the whole recording"
+                                                   : NULL;
+}
+
+static void know_costs(struct making *making, const struct cairn_tally *tally,
+                       const struct cairn_exact_table *table)
+{
+    bool calls = counter(making, "exact_processes") > 0;
+
+    making->all_ns = calls ? (double)table->self_ns : (double)tally->looked_at_ns;
+    making->calls_ns = !calls ? 0 : table->cost_known ? table->cost_ns - table->tracing_ns : NAN;
+    making->times_ns = calls && table->cost_known ? table->tracing_ns : 0;
+    making->lines_ns = (double)counter(making, "lines_cost_ns");
+    if (counter(making, "lines_processes") == 0)
+        return;
+    making->why = why_not(making, is_whole(tally));
+    if (making->why != NULL)
+        making->lines_ns = NAN;
+}
+
 static void add_calls(struct making *making, const struct cairn_exact_table *table)
 {
+    double alone_ns = making->all_ns - making->lines_ns - making->times_ns;
     uint64_t events = counter(making, "events");
-    bool alone = counter(making, "lines_processes") == 0;
 
     add_counting(making, (struct cairn_engine){
                              .name = "counting",
-                             .slowdown = alone ? cairn_exact_counting_factor(table) : NAN,
+                             .slowdown = cairn_exact_factor(alone_ns, making->calls_ns),
+                             .why = making->why,
                              .events = events,
                              .lost = counter(making, "events_lost"),
                              .event_ns = each(table->cost_ns - table->tracing_ns, table),
@@ -93,12 +133,13 @@ static void add_calls(struct making *making, const struct cairn_exact_table *tab
 
 static void add_tracing(struct making *making, const struct cairn_exact_table *table)
 {
+    double cost_ns = making->calls_ns + making->times_ns + making->lines_ns;
     uint64_t events = counter(making, "timeline_calls");
-    bool alone = counter(making, "lines_processes") == 0;
 
     add(making, (struct cairn_engine){
                     .name = "tracing",
-                    .slowdown = alone ? cairn_exact_tracing_factor(table) : NAN,
+                    .slowdown = cairn_exact_factor(making->all_ns, cost_ns),
+                    .why = making->why,
                     .bytes = cairn_model_quality(making->model)->tracing_bytes,
                     .has_bytes = true,
                     .events = events,
@@ -107,6 +148,21 @@ static void add_tracing(struct making *making, const struct cairn_exact_table *t
                     .source = source_of(making, "the profile function"),
                     .unseen = unseen_of(making),
                 });
+}
+
+static void add_lines(struct making *making, const char *source)
+{
+    double cost_ns = making->calls_ns + making->lines_ns;
+    uint64_t events = counter(making, "lines_events");
+
+    add_counting(making, (struct cairn_engine){.name = "lines",
+                                               .slowdown = cairn_exact_factor(
+                                                   making->all_ns - making->times_ns, cost_ns),
+                                               .why = making->why,
+                                               .events = events,
+                                               .lost = counter(making, "lines_lost"),
+                                               .event_ns = making->lines_ns / (double)events,
+                                               .source = source});
 }
 
 int cairn_engines_make(const struct cairn_tally *tally,
@@ -132,19 +188,15 @@ int cairn_engines_make(const struct cairn_tally *tally,
                      .lost = quality->missed,
                      .event_ns = NAN,
                  });
+    know_costs(&making, tally, &table);
     if (counter(&making, "exact_processes") > 0)
         add_calls(&making, &table);
-    /* What these cost was not measured. */
     if (counter(&making, "lines_events") > 0)
-        add_counting(&making, (struct cairn_engine){.name = "lines",
-                                                    .slowdown = NAN,
-                                                    .events = counter(&making, "lines_events"),
-                                                    .lost = counter(&making, "lines_lost"),
-                                                    .event_ns = NAN,
-                                                    .source = traced});
+        add_lines(&making, traced);
     if (counter(&making, "instructions") > 0)
         add_counting(&making, (struct cairn_engine){.name = "opcodes",
                                                     .slowdown = NAN,
+                                                    .why = making.why,
                                                     .events = counter(&making, "instructions"),
                                                     .event_ns = NAN,
                                                     .source = traced});

@@ -8,6 +8,7 @@
 struct cairn_engine {
     const char *name;
     double slowdown; /* of what it counted, with those before it: times longer; NAN: not known */
+    const char *why; /* where it is not, and ought to be: for "n/a (…)" */
     uint64_t bytes;  /* in the files; of all that counts together, with the first of it */
     bool has_bytes;
     uint64_t events, lost;

@@ -26,8 +26,7 @@ const struct cairn_exporter cairn_exporters[] = {
     {"flamegraph", "a picture to search and to zoom: one SVG",
      "when things happened, states, threads and processes", false, false, cairn_export_flamegraph},
     {"pstats", "what cProfile writes: for pstats, snakeviz, gprof2dot",
-     "stacks, lines, threads, processes or states: each function has its direct callers alone, and "
-     "ncalls, where calls were not counted, is how many samples met it",
+     "stacks, lines, threads, processes or states: each function has its direct callers alone",
      true, false, cairn_export_pstats},
     {"callgrind", "for KCachegrind and callgrind_annotate",
      "stacks, threads, processes or states: lines and calls alone, and calls, where they were "

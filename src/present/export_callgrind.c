@@ -120,10 +120,19 @@ static int put_function(struct callgrind *c, const char *key, uint32_t function)
     return cairn_buf_u8(&c->out->buf, '\n');
 }
 
+/* How many samples there were only where they are. */
+static int put_weight(struct callgrind *c, const struct cairn_weight *weight)
+{
+    cairn_buf_printf(&c->out->buf, "%" PRIu64, weight->value_ns);
+    if (c->tally->counted)
+        cairn_buf_printf(&c->out->buf, " %" PRIu64, weight->ticks);
+    return cairn_buf_u8(&c->out->buf, '\n');
+}
+
 static void put_cost(struct callgrind *c, uint32_t line, const struct cairn_weight *weight)
 {
-    cairn_buf_printf(&c->out->buf, "%" PRIu32 " %" PRIu64 " %" PRIu64 "\n", line, weight->value_ns,
-                     weight->ticks);
+    cairn_buf_printf(&c->out->buf, "%" PRIu32 " ", line);
+    put_weight(c, weight);
 }
 
 /* The calls of a function, from `at` in their order on, which is moved behind them. */
@@ -267,9 +276,10 @@ static int put_head(struct callgrind *c)
     put_version(c);
     /* Names of events are words; what they mean may be a sentence. */
     cairn_buf_printf(&c->out->buf, "event: ns : %s time in nanoseconds\n", metric);
-    cairn_buf_add_str(&c->out->buf, "event: samples : Samples\nevents: ns samples\n");
-    return cairn_buf_printf(&c->out->buf, "summary: %" PRIu64 " %" PRIu64 "\n", total->value_ns,
-                            total->ticks);
+    cairn_buf_add_str(&c->out->buf, c->tally->counted
+                                        ? "event: samples : Samples\nevents: ns samples\nsummary: "
+                                        : "events: ns\nsummary: ");
+    return put_weight(c, total);
 }
 
 static int write_all(struct callgrind *c)

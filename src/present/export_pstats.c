@@ -2,6 +2,18 @@
 #include "exporters.h"
 #include "prof_rows.h"
 
+/* Of what ncalls is a number where it is none of calls. */
+static void put_counts(const struct cairn_tally *tally, const struct cairn_prof *prof,
+                       struct cairn_buf *out)
+{
+    if (prof->sampled && tally->counted)
+        cairn_buf_add_str(out, "calls: ncalls is how many samples met a function");
+    else if (prof->sampled && tally->pieces)
+        cairn_buf_add_str(out, "calls: ncalls is how many pieces of the file that was read met a "
+                               "function");
+    cairn_prof_put_unsure(prof, out);
+}
+
 int cairn_export_pstats(const struct cairn_tally *tally, const struct cairn_export_options *options,
                         struct cairn_outlet *out)
 {
@@ -14,7 +26,7 @@ int cairn_export_pstats(const struct cairn_tally *tally, const struct cairn_expo
     if (code == 0)
         code = cairn_prof_write(&prof, &out->buf);
     if (code == 0 && options->lost)
-        cairn_prof_put_unsure(&prof, options->lost);
+        put_counts(tally, &prof, options->lost);
     cairn_prof_release(&prof);
     return code;
 }

@@ -7,6 +7,11 @@
 #include "alloc.h"
 #include "program.h"
 
+void cairn_facts_put(struct cairn_json *json, const char *key, uint64_t value)
+{
+    cairn_json_put_known(json, key, value != CAIRN_FACT_NONE, value);
+}
+
 uint64_t cairn_facts_number(const struct cairn_model *model, const char *key)
 {
     struct cairn_span text = cairn_model_env(model, key);
@@ -99,6 +104,7 @@ static void gather_environment(const struct cairn_tally *tally, struct cairn_fac
     facts->guest = cairn_model_env(model, "import.format");
     facts->values = cairn_model_env(model, "import.values");
     facts->lost = cairn_model_env(model, "import.lost");
+    facts->incomplete = cairn_model_env(model, "import.incomplete");
     facts->callless = equals(cairn_model_env(model, "import.stacks"), "none");
     facts->inferred =
         facts->callless || equals(cairn_model_env(model, "import.stacks"), "inferred");

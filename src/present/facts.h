@@ -6,6 +6,7 @@
 #ifndef CAIRN_FACTS_H
 #define CAIRN_FACTS_H
 
+#include "json_out.h"
 #include "tally.h"
 
 #define CAIRN_FACT_NONE UINT64_MAX /* not recorded */
@@ -19,12 +20,13 @@ struct cairn_facts {
     struct cairn_span command, program, children; /* program: "nn.py", a part of the command */
     uint64_t interval_ns;                         /* mean between ticks; 0: none or not recorded */
 
-    struct cairn_span guest;  /* what it was imported from: "pprof"; empty: Cairn recorded it */
-    struct cairn_span values; /* of a guest: what the file calls its numbers */
-    struct cairn_span lost;   /* of a guest: what the file holds and the recording does not */
-    bool inferred;            /* the file knows no stacks: those that are shown are supposed */
-    bool callless;            /* of these: nor who called whom */
-    bool timeless;            /* the file does not say when anything was */
+    struct cairn_span guest;      /* what it was imported from: "pprof"; empty: Cairn recorded it */
+    struct cairn_span values;     /* of a guest: what the file calls its numbers */
+    struct cairn_span lost;       /* of a guest: what the file holds and the recording does not */
+    struct cairn_span incomplete; /* of a guest: what shows that not all of the file is there */
+    bool inferred;                /* the file knows no stacks: those that are shown are supposed */
+    bool callless;                /* of these: nor who called whom */
+    bool timeless;                /* the file does not say when anything was */
 
     struct cairn_weight busy, busy_phase[CAIRN_PHASE_COUNT];
     uint64_t program_state_ns[CAIRN_STATE_COUNT]; /* of the program phase, busy */
@@ -37,6 +39,9 @@ struct cairn_facts {
 
 /* 0 or -CAIRN_ENOMEM. Nothing to release. */
 int cairn_facts_make(const struct cairn_tally *tally, struct cairn_facts *ret_facts);
+
+/* As a member of an object; null: it was not recorded. */
+void cairn_facts_put(struct cairn_json *json, const char *key, uint64_t value);
 
 /* A number of the environment, or CAIRN_FACT_NONE. */
 uint64_t cairn_facts_number(const struct cairn_model *model, const char *key);

@@ -71,11 +71,14 @@ static int put_data(const char *id, const struct cairn_model *model,
 static void put_title(const struct cairn_model *model, const struct cairn_html_options *options,
                       struct cairn_buf *out)
 {
+    struct cairn_span command = cairn_model_env(model, "run.command");
     struct cairn_buf title;
 
     cairn_buf_init(&title, TITLE_MAX_BYTES);
+    if (command.size_bytes == 0)
+        command = cairn_model_env(model, "import.file");
     if (!options->redact.on)
-        cairn_redact_text(&options->redact, cairn_model_env(model, "run.command"), &title);
+        cairn_redact_text(&options->redact, command, &title);
     cairn_buf_add_str(out, "<title>");
     cairn_escape_xml(out, cairn_buf_span(&title));
     cairn_buf_add_str(out, title.size_bytes ? " - Cairn</title>\n" : "Cairn</title>\n");

@@ -89,14 +89,6 @@ static int put_string(struct writer *w, struct cairn_span text)
     return 0;
 }
 
-static void put_known(struct writer *w, const char *key, uint64_t value)
-{
-    if (value == CAIRN_FACT_NONE)
-        cairn_json_put_null(&w->json, key);
-    else
-        cairn_json_put_u64(&w->json, key, value);
-}
-
 /* What of the stacks that are drawn is no fact. */
 static const char *inference(const struct cairn_facts *facts)
 {
@@ -121,6 +113,8 @@ static int put_recording(struct writer *w, const struct cairn_tally *tally, stru
 
     if (code < 0)
         return cairn_err_set(err, code, 0, "html", "cannot gather the facts of the recording");
+    if (facts.program.size_bytes == 0 && !w->options->redact.on)
+        facts.program = cairn_model_env(tally->model, "import.file");
     begin_object(w, "recording");
     cairn_json_put_str(&w->json, "mode", facts.attached ? "attach" : "run");
     cairn_json_put_text(&w->json, "program", shown(w, facts.program));
@@ -130,11 +124,11 @@ static int put_recording(struct writer *w, const struct cairn_tally *tally, stru
         cairn_json_put_text(&w->json, "command", facts.command);
     cairn_json_put_str(&w->json, "inferred", inference(&facts));
     cairn_json_put_u64(&w->json, "wall_ns", facts.wall_ns);
-    put_known(w, "user_ns", facts.user_ns);
-    put_known(w, "sys_ns", facts.sys_ns);
-    put_known(w, "peak_bytes", facts.peak_bytes);
-    put_known(w, "exit", facts.exit_status);
-    put_known(w, "signal", facts.signal_number);
+    cairn_facts_put(&w->json, "user_ns", facts.user_ns);
+    cairn_facts_put(&w->json, "sys_ns", facts.sys_ns);
+    cairn_facts_put(&w->json, "peak_bytes", facts.peak_bytes);
+    cairn_facts_put(&w->json, "exit", facts.exit_status);
+    cairn_facts_put(&w->json, "signal", facts.signal_number);
     begin_object(w, "environment");
     for (size_t i = 0; i < sizeof(told) / sizeof(told[0]) && !w->options->redact.on; i++) {
         struct cairn_span value = cairn_model_env(w->model, told[i]);
@@ -147,7 +141,7 @@ static int put_recording(struct writer *w, const struct cairn_tally *tally, stru
     return 0;
 }
 
-/* What was left out when the page was made, in the words of the command line. */
+/* What the page was made of, in the words of the command line; times in ns. */
 static void put_chosen(struct writer *w)
 {
     const struct cairn_filter *filter = &w->options->filter;
@@ -171,9 +165,9 @@ static void put_chosen(struct writer *w)
     if (filter->only_my_code)
         cairn_json_put_bool(&w->json, "only-my-code", true);
     if (filter->from_ns > 0)
-        cairn_json_put_u64(&w->json, "from_ns", filter->from_ns);
+        cairn_json_put_u64(&w->json, "from", filter->from_ns);
     if (filter->to_ns != UINT64_MAX)
-        cairn_json_put_u64(&w->json, "to_ns", filter->to_ns);
+        cairn_json_put_u64(&w->json, "to", filter->to_ns);
     cairn_json_close(&w->json);
 }
 

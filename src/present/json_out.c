@@ -193,3 +193,11 @@ void cairn_json_put_null(struct cairn_json *json, const char *key)
     cairn_json_key(json, cairn_span_of(key));
     cairn_json_null(json);
 }
+
+void cairn_json_put_known(struct cairn_json *json, const char *key, bool known, uint64_t value)
+{
+    if (known)
+        cairn_json_put_u64(json, key, value);
+    else
+        cairn_json_put_null(json, key);
+}

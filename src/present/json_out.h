@@ -55,5 +55,7 @@ void cairn_json_put_seconds(struct cairn_json *json, const char *key, uint64_t n
 void cairn_json_put_number(struct cairn_json *json, const char *key, double value);
 void cairn_json_put_bool(struct cairn_json *json, const char *key, bool value);
 void cairn_json_put_null(struct cairn_json *json, const char *key);
+/* A number, or null where it is not known. */
+void cairn_json_put_known(struct cairn_json *json, const char *key, bool known, uint64_t value);
 
 #endif

@@ -83,6 +83,24 @@ static int put(struct cairn_perfetto_stacks *stacks, Perfetto__TracePacket *pack
     return cairn_perfetto_put(stacks->out, packet);
 }
 
+/* What samples will name by its number. */
+static int put_interned(struct cairn_perfetto_stacks *stacks, Perfetto__InternedData *interned)
+{
+    Perfetto__TracePacket packet = PERFETTO__TRACE_PACKET__INIT;
+
+    packet.interned_data = interned;
+    return put(stacks, &packet);
+}
+
+/* Whether it is to be told, which it is once. */
+static bool is_new(bool *done)
+{
+    bool before = *done;
+
+    *done = true;
+    return !before;
+}
+
 /* The number of a text in its table; 0, which means none, for the empty one. `ret_entry` is what is
  * to be told of it; `ret_count` 0: it was told before. */
 static int intern(struct cairn_perfetto_stacks *stacks, struct cairn_intern *table,
@@ -109,7 +127,6 @@ static int put_frame(struct cairn_perfetto_stacks *stacks, const struct cairn_ca
                      uint64_t number)
 {
     const struct cairn_function *functions, *function;
-    Perfetto__TracePacket packet = PERFETTO__TRACE_PACKET__INIT;
     Perfetto__InternedData interned = PERFETTO__INTERNED_DATA__INIT;
     Perfetto__Frame frame = PERFETTO__FRAME__INIT, *frames = &frame;
     Perfetto__InternedString name, *names = &name, path, *paths = &path;
@@ -136,8 +153,7 @@ static int put_frame(struct cairn_perfetto_stacks *stacks, const struct cairn_ca
     interned.source_paths = &paths;
     interned.n_frames = 1;
     interned.frames = &frames;
-    packet.interned_data = &interned;
-    return put(stacks, &packet);
+    return put_interned(stacks, &interned);
 }
 
 static int number_of_frame(struct cairn_perfetto_stacks *stacks,
@@ -165,13 +181,11 @@ static int make_path(struct cairn_perfetto_stacks *stacks, uint32_t stack)
 
 static int put_stack(struct cairn_perfetto_stacks *stacks, uint32_t stack)
 {
-    Perfetto__TracePacket packet = PERFETTO__TRACE_PACKET__INIT;
     Perfetto__InternedData interned = PERFETTO__INTERNED_DATA__INIT;
     Perfetto__Callstack callstack = PERFETTO__CALLSTACK__INIT, *callstacks = &callstack;
 
-    if (stacks->stack_done[stack])
+    if (!is_new(&stacks->stack_done[stack]))
         return 0;
-    stacks->stack_done[stack] = true;
     CAIRN_TRY(make_path(stacks, stack));
     callstack.has_iid = true;
     callstack.iid = stack;
@@ -179,28 +193,24 @@ static int put_stack(struct cairn_perfetto_stacks *stacks, uint32_t stack)
     callstack.frame_ids = stacks->path.items;
     interned.n_callstacks = 1;
     interned.callstacks = &callstacks;
-    packet.interned_data = &interned;
-    return put(stacks, &packet);
+    return put_interned(stacks, &interned);
 }
 
 static int put_task(struct cairn_perfetto_stacks *stacks, uint32_t thread, uint64_t pid,
                     uint64_t tid)
 {
-    Perfetto__TracePacket packet = PERFETTO__TRACE_PACKET__INIT;
     Perfetto__InternedData interned = PERFETTO__INTERNED_DATA__INIT;
     Perfetto__TaskContext task = PERFETTO__TASK_CONTEXT__INIT, *tasks = &task;
 
-    if (stacks->task_done[thread])
+    if (!is_new(&stacks->task_done[thread]))
         return 0;
-    stacks->task_done[thread] = true;
     task.has_iid = task.has_pid = task.has_tid = true;
     task.iid = (uint64_t)thread + 1;
     task.pid = (uint32_t)pid;
     task.tid = (uint32_t)tid;
     interned.n_stack_sample_task_contexts = 1;
     interned.stack_sample_task_contexts = &tasks;
-    packet.interned_data = &interned;
-    return put(stacks, &packet);
+    return put_interned(stacks, &interned);
 }
 
 int cairn_perfetto_stacks_put(struct cairn_perfetto_stacks *stacks,

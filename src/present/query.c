@@ -132,13 +132,8 @@ static void put_box(struct cairn_json *json, const struct cairn_tally *tally,
     cairn_json_put_seconds(json, "hidden_s", box->hidden_ns);
     cairn_json_put_number(json, "self_share", share(box->self.value_ns, boxes->base.value_ns));
     cairn_json_put_number(json, "total_share", share(box->total.value_ns, boxes->base.value_ns));
-    if (!tally->pieces) {
-        cairn_json_put_u64(json, "samples", box->self.ticks);
-        cairn_json_put_u64(json, "total_samples", box->total.ticks);
-    } else {
-        cairn_json_put_null(json, "samples");
-        cairn_json_put_null(json, "total_samples");
-    }
+    cairn_json_put_known(json, "samples", !tally->pieces, box->self.ticks);
+    cairn_json_put_known(json, "total_samples", !tally->pieces, box->total.ticks);
     cairn_json_close(json);
 }
 
@@ -174,7 +169,7 @@ static int put_flame(struct cairn_json *json, const struct cairn_tally *tally,
 
     if (query->root && !cairn_handle_read(CAIRN_HANDLE_STACK, query->root, &options.root))
         return cairn_err_set(err, -CAIRN_EUSAGE, 0, "query",
-                             "\"%.100s\" is no handle of a stack: those begin with s-",
+                             "\"%.100s\" is no handle of a stack: those are s- and 16 digits",
                              query->root);
     code = cairn_boxes_make(tally, &options, &boxes);
     if (code == -CAIRN_ENOTFOUND) {

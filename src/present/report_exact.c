@@ -30,7 +30,10 @@ static void put_title(struct cairn_report *report, const struct cairn_exact_tabl
     struct cairn_buf text;
 
     cairn_buf_init(&text, 256);
-    cairn_text_count(&text, table->calls);
+    if (table->calls > 0)
+        cairn_text_count(&text, table->calls);
+    else
+        cairn_buf_add_str(&text, "no");
     cairn_buf_printf(&text, " call%s counted%s, ", table->calls == 1 ? "" : "s",
                      !cairn_exact_misses(table) ? ""
                      : table->stopped || table->let_go > 0 || table->natives_let_go

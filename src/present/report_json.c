@@ -19,12 +19,12 @@
 
 #define LABEL_MAX_BYTES ((size_t)1 << 20)
 
-static void put_known(struct cairn_json *json, const char *key, uint64_t value)
+static void put_told(struct cairn_json *json, const char *key, struct cairn_span text)
 {
-    if (value == CAIRN_FACT_NONE)
-        cairn_json_put_null(json, key);
+    if (text.size_bytes > 0)
+        cairn_json_put_text(json, key, text);
     else
-        cairn_json_put_u64(json, key, value);
+        cairn_json_put_null(json, key);
 }
 
 static void put_known_seconds(struct cairn_json *json, const char *key, uint64_t ns)
@@ -56,9 +56,9 @@ static void put_recording(struct cairn_json *json, const struct cairn_tally *tal
     cairn_json_put_seconds(json, "wall_s", facts->wall_ns);
     put_known_seconds(json, "user_s", facts->user_ns);
     put_known_seconds(json, "sys_s", facts->sys_ns);
-    put_known(json, "peak_bytes", facts->peak_bytes);
-    put_known(json, "exit", facts->exit_status);
-    put_known(json, "signal", facts->signal_number);
+    cairn_facts_put(json, "peak_bytes", facts->peak_bytes);
+    cairn_facts_put(json, "exit", facts->exit_status);
+    cairn_facts_put(json, "signal", facts->signal_number);
     if (facts->cores > 0)
         cairn_json_put_number(json, "cores_usable", facts->cores);
     else
@@ -112,7 +112,7 @@ static void put_timeline(struct cairn_json *json, const struct cairn_model *mode
     bool kept = cairn_model_counter(model, "timeline_processes") > 0;
 
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-        put_known(json, names[i], kept ? cairn_model_counter(model, names[i]) : CAIRN_FACT_NONE);
+        cairn_json_put_known(json, names[i], kept, cairn_model_counter(model, names[i]));
 }
 
 /* Null where nobody said what counting may cost. */
@@ -153,11 +153,12 @@ static void put_engines(struct cairn_json *json, const struct cairn_engine *engi
         cairn_json_object(json);
         cairn_json_put_str(json, "name", engines[i].name);
         cairn_json_put_number(json, "slowdown", engines[i].slowdown);
-        cairn_json_put_number(json, "event_ns", engines[i].event_ns);
-        if (engines[i].has_bytes)
-            cairn_json_put_u64(json, "bytes", engines[i].bytes);
+        if (engines[i].why == NULL)
+            cairn_json_put_null(json, "why");
         else
-            cairn_json_put_null(json, "bytes");
+            cairn_json_put_str(json, "why", engines[i].why);
+        cairn_json_put_number(json, "event_ns", engines[i].event_ns);
+        cairn_json_put_known(json, "bytes", engines[i].has_bytes, engines[i].bytes);
         cairn_json_put_u64(json, "events", engines[i].events);
         cairn_json_put_u64(json, "lost", engines[i].lost);
         put_text(json, "source", engines[i].source);
@@ -180,7 +181,7 @@ static int put_quality(struct cairn_json *json, const struct cairn_tally *tally,
     cairn_json_key(json, cairn_span_of("quality"));
     cairn_json_object(json);
     cairn_json_put_u64(json, "ticks", quality->ticks);
-    put_known(json, "samples", tally->counted ? quality->samples : CAIRN_FACT_NONE);
+    cairn_json_put_known(json, "samples", tally->counted, quality->samples);
     cairn_json_put_u64(json, "torn", quality->torn);
     cairn_json_put_u64(json, "truncated", quality->truncated);
     cairn_json_put_u64(json, "unreadable", quality->unreadable);
@@ -188,6 +189,7 @@ static int put_quality(struct cairn_json *json, const struct cairn_tally *tally,
     cairn_json_put_u64(json, "reread", quality->reread);
     cairn_json_put_u64(json, "unseen", quality->unseen);
     cairn_json_put_u64(json, "records_lost", quality->records_lost);
+    cairn_json_put_seconds(json, "untold_cpu_s", quality->untold_cpu_ns);
     cairn_json_put_number(json, "torn_share",
                           quality->samples ? (double)quality->torn / (double)quality->samples : 0);
     cairn_json_put_seconds(json, "own_cpu_s", quality->own_cpu_ns);
@@ -200,20 +202,15 @@ static int put_quality(struct cairn_json *json, const struct cairn_tally *tally,
     cairn_json_put_u64(json, "unknown_refs", quality->unknown_refs);
     cairn_json_put_u64(json, "plain_names", quality->plain_names);
     cairn_json_put_str(json, "names", quality->plain_names ? "plain" : "qualified");
-    if (layout.size_bytes)
-        cairn_json_put_text(json, "layout", layout);
-    else
-        cairn_json_put_null(json, "layout");
+    put_told(json, "layout", layout);
     cairn_json_put_bool(json, "ended", quality->ended);
     put_counted(json, model);
     put_timeline(json, model);
     cairn_report_json_region_quality(json, model);
     put_engines(json, engines, engine_count);
     put_overhead(json, model);
-    if (facts->guest.size_bytes > 0)
-        cairn_json_put_text(json, "imported", facts->guest);
-    else
-        cairn_json_put_null(json, "imported");
+    put_told(json, "imported", facts->guest);
+    put_told(json, "incomplete", facts->incomplete);
     cairn_json_put_str(json, "stacks",
                        facts->callless   ? "none"
                        : facts->inferred ? "inferred"
@@ -320,8 +317,8 @@ static int put_tasks(struct cairn_json *json, const struct cairn_tally *tally,
         cairn_json_object(json);
         cairn_json_put_text(json, "name", row->name);
         cairn_json_put_text(json, "coroutine", row->coroutine);
-        put_known(json, "pid",
-                  row->process == UINT32_MAX ? CAIRN_FACT_NONE : processes[row->process].pid);
+        cairn_facts_put(json, "pid",
+                        row->process == UINT32_MAX ? CAIRN_FACT_NONE : processes[row->process].pid);
         cairn_json_put_seconds(json, "running_s", row->running_ns);
         cairn_json_put_seconds(json, "waiting_s", row->waiting_ns);
         cairn_json_key(json, cairn_span_of("waits_at"));
@@ -409,8 +406,8 @@ static void put_row(struct cairn_json *json, const struct cairn_tally *tally,
     cairn_json_put_number(json, "self_high", row->self_high);
     cairn_json_put_number(json, "total_low", row->total_low);
     cairn_json_put_number(json, "total_high", row->total_high);
-    put_known(json, "samples", tally->pieces ? CAIRN_FACT_NONE : row->self.ticks);
-    put_known(json, "total_samples", tally->pieces ? CAIRN_FACT_NONE : row->total.ticks);
+    cairn_json_put_known(json, "samples", !tally->pieces, row->self.ticks);
+    cairn_json_put_known(json, "total_samples", !tally->pieces, row->total.ticks);
     cairn_json_put_number(json, "bound", row->bound);
     cairn_json_put_null(json, "calls");
     cairn_json_put_null(json, "primitive_calls");

@@ -34,10 +34,7 @@ static void put_edge(struct cairn_json *json, const struct cairn_function *funct
     cairn_json_put_text(json, "file", function->file);
     cairn_json_put_u64(json, "first_line", function->first_line);
     cairn_json_put_u64(json, "calls", caller->calls);
-    if (caller->unsure)
-        cairn_json_put_null(json, "primitive_calls");
-    else
-        cairn_json_put_u64(json, "primitive_calls", caller->primitive_calls);
+    cairn_json_put_known(json, "primitive_calls", !caller->unsure, caller->primitive_calls);
     if (caller->plain) {
         cairn_json_put_null(json, "self_s");
         cairn_json_put_null(json, "total_s");
@@ -123,18 +120,10 @@ static void put_line(struct cairn_json *json, const struct cairn_tally *tally,
     cairn_json_put_seconds(json, "self_s", line->self_ns);
     cairn_json_put_seconds(json, "total_s", line->total_ns);
     put_shares(json, self, total);
-    if (!tally->pieces) {
-        cairn_json_put_u64(json, "samples", sampled[line->function].self);
-        cairn_json_put_u64(json, "total_samples", sampled[line->function].total);
-    } else {
-        cairn_json_put_null(json, "samples");
-        cairn_json_put_null(json, "total_samples");
-    }
+    cairn_json_put_known(json, "samples", !tally->pieces, sampled[line->function].self);
+    cairn_json_put_known(json, "total_samples", !tally->pieces, sampled[line->function].total);
     cairn_json_put_number(json, "bound", self < 0.999 ? 1 / (1 - self) : 1000);
-    if (line->unsure && line->calls == 0)
-        cairn_json_put_null(json, "calls");
-    else
-        cairn_json_put_u64(json, "calls", line->calls);
+    cairn_json_put_known(json, "calls", !(line->unsure && line->calls == 0), line->calls);
     if (line->unsure || cairn_exact_is_untimed(line)) /* nobody saw what recursed */
         cairn_json_put_null(json, "primitive_calls");
     else

@@ -142,9 +142,6 @@ void cairn_report_json_region_quality(struct cairn_json *json, const struct cair
     static const char *const names[] = {"regions", "marks", "regions_lost"};
 
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        if (known(model))
-            cairn_json_put_u64(json, names[i], cairn_model_counter(model, names[i]));
-        else
-            cairn_json_put_null(json, names[i]);
+        cairn_json_put_known(json, names[i], known(model), cairn_model_counter(model, names[i]));
     }
 }

@@ -28,6 +28,11 @@ void cairn_report_idle(struct cairn_report *report);
 void cairn_report_quality(struct cairn_report *report);
 void cairn_report_next(struct cairn_report *report);
 
+/* Appends "nn.py:25", or of line 0 the file alone: as much of the end of its path as there is room
+ * for, without the folder of a library. Of no file, nothing. */
+void cairn_report_path(struct cairn_page *page, struct cairn_buf *out, struct cairn_span file,
+                       enum cairn_origin origin, uint32_t line_number, unsigned columns);
+
 /* "nn.py:25", "[libm.so.6]" or nothing, into `out`; the name alone when `columns` are too few. */
 void cairn_report_place(struct cairn_page *page, struct cairn_buf *out, const struct cairn_row *row,
                         unsigned columns);

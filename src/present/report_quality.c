@@ -34,6 +34,7 @@ static void put_losses(struct cairn_page *page, const struct cairn_quality *qual
         {quality->reread, "reread"},
         {quality->unseen, quality->unseen == 1 ? "process unseen" : "processes unseen"},
         {quality->records_lost, "records of forks and exits lost"},
+        {quality->untold_cpu_ns / 1000000, "ms of CPU time in no row"},
         {quality->damaged_chunks, "damaged chunks"},
         {quality->jumped_chunks, "chunks lost"},
         {quality->jumped_bytes, "bytes jumped"},
@@ -81,6 +82,11 @@ static void put_piece(struct cairn_report *report, struct cairn_buf *text)
     cairn_page_drop(&report->page, text);
 }
 
+/* What is left of the time is a tenth of it, which an estimate that is a few percent off can
+ * double.
+ */
+#define MOST_TOLD 10.0
+
 /* What it took of the program: "counting time ×1.50 (estimated), 52 ns each". */
 static void put_price(struct cairn_report *report, const struct cairn_engine *engine)
 {
@@ -92,7 +98,9 @@ static void put_price(struct cairn_report *report, const struct cairn_engine *en
     if (strcmp(engine->name, "sampling") == 0)
         cairn_buf_add_str(&text, "beside the program");
     else if (isnan(engine->slowdown))
-        cairn_buf_add_str(&text, "time n/a (not measured)");
+        cairn_buf_printf(&text, "time n/a (%s)", engine->why ? engine->why : "not measured");
+    else if (engine->slowdown > MOST_TOLD)
+        cairn_buf_printf(&text, "time above \xc3\x97%.0f (estimated)", MOST_TOLD);
     else
         cairn_buf_printf(&text, "time \xc3\x97%.2f (estimated)", engine->slowdown);
     cairn_page_item(&report->page, "", cairn_buf_span(&text));
@@ -263,7 +271,8 @@ static void put_displaced(struct cairn_report *report)
     cairn_page_prose(
         &report->page, CAIRN_PAGE_INDENT,
         calls ? cairn_span_of("displaced: the program set a profile function of its own; "
-                              "what that thread called from then on is not counted")
+                              "what that thread called from then on is not counted, nor what "
+                              "threads did that it then started")
               : cairn_span_of("displaced: the program set a trace function of its own; "
                               "lines of the frame in which it did are missing"));
 }
@@ -404,6 +413,11 @@ static void put_guest(struct cairn_report *report, const struct cairn_quality *q
                        nothing);
     if (facts->lost.size_bytes > 0)
         put_guest_line(page, "left out: ", facts->lost);
+    if (facts->incomplete.size_bytes > 0) {
+        cairn_page_style(page, CAIRN_STYLE_WARN);
+        put_guest_line(page, "incomplete: ", facts->incomplete);
+        cairn_page_style(page, CAIRN_STYLE_PLAIN);
+    }
 }
 
 void cairn_report_quality(struct cairn_report *report)

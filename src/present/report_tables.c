@@ -99,12 +99,11 @@ static void put_bound(struct cairn_page *page, double bound)
 }
 
 /* Where a reader finds it: below the library's folder, else as it was recorded. */
-static struct cairn_span short_path(const struct cairn_row *row)
+static struct cairn_span short_path(struct cairn_span path, enum cairn_origin origin)
 {
     static const char *const folders[] = {"/site-packages/", "/dist-packages/", "/lib/python"};
-    struct cairn_span path = row->file;
 
-    if (row->origin == CAIRN_ORIGIN_USER)
+    if (origin == CAIRN_ORIGIN_USER)
         return path;
     for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]) && path.size_bytes; i++) {
         const uint8_t *found = memmem(path.data, path.size_bytes, folders[i], strlen(folders[i]));
@@ -123,23 +122,16 @@ static struct cairn_span short_path(const struct cairn_row *row)
     return path;
 }
 
-void cairn_report_place(struct cairn_page *page, struct cairn_buf *out, const struct cairn_row *row,
-                        unsigned columns)
+void cairn_report_path(struct cairn_page *page, struct cairn_buf *out, struct cairn_span file,
+                       enum cairn_origin origin, uint32_t line_number, unsigned columns)
 {
-    struct cairn_span path = short_path(row);
+    struct cairn_span path = short_path(file, origin);
     char line[16] = "";
 
-    cairn_buf_clear(out);
-    if (strcmp(row->kind, "native") == 0) {
-        cairn_buf_u8(out, '[');
-        cairn_buf_add(out, row->module.data, row->module.size_bytes);
-        cairn_buf_u8(out, ']');
-        return;
-    }
     if (path.size_bytes == 0)
         return;
-    if (row->line)
-        snprintf(line, sizeof(line), ":%" PRIu32, row->line);
+    if (line_number)
+        snprintf(line, sizeof(line), ":%" PRIu32, line_number);
     /* Whole folders go first; what is still too long is cut where it is shown. */
     while (cairn_page_columns(page, path) + strlen(line) > columns) {
         const uint8_t *slash = memchr(path.data + 1, '/', path.size_bytes - 1);
@@ -151,6 +143,19 @@ void cairn_report_place(struct cairn_page *page, struct cairn_buf *out, const st
     }
     cairn_buf_add(out, path.data, path.size_bytes);
     cairn_buf_add_str(out, line);
+}
+
+void cairn_report_place(struct cairn_page *page, struct cairn_buf *out, const struct cairn_row *row,
+                        unsigned columns)
+{
+    cairn_buf_clear(out);
+    if (strcmp(row->kind, "native") == 0) {
+        cairn_buf_u8(out, '[');
+        cairn_buf_add(out, row->module.data, row->module.size_bytes);
+        cairn_buf_u8(out, ']');
+        return;
+    }
+    cairn_report_path(page, out, row->file, row->origin, row->line, columns);
 }
 
 /* Columns behind the numbers. Of lines the text is worth more than the function's name: where both

@@ -17,25 +17,26 @@ static void put_time(struct cairn_page *page, uint64_t ns, unsigned end)
     cairn_page_to(page, end);
 }
 
-/* "waits 97 % at fetch (crawl.py:12)" */
+/* "waits 97 % at crawl.py:12" */
 static void put_place(struct cairn_report *report, const struct cairn_task_row *row,
                       const struct cairn_task_place *place)
 {
     struct cairn_page *page = &report->page;
-    const struct cairn_function *functions;
+    const struct cairn_function *functions, *function;
     struct cairn_buf text;
+    unsigned left;
 
     cairn_model_functions(report->tally->model, &functions);
+    function = &functions[place->function];
+    cairn_page_to(page, 2 * TIME_COLUMNS + 2);
+    left = page->width - page->column;
     cairn_buf_init(&text, 1 << 17);
     cairn_buf_printf(&text, "waits ");
     cairn_report_share(&text, place->waiting_ns, row->waiting_ns);
     cairn_buf_printf(&text, " at ");
-    cairn_buf_add(&text, functions[place->function].file.data,
-                  functions[place->function].file.size_bytes);
-    if (place->line)
-        cairn_buf_printf(&text, ":%u", place->line);
-    cairn_page_to(page, 2 * TIME_COLUMNS + 2);
-    cairn_page_fit(page, cairn_buf_span(&text), page->width - page->column, CAIRN_CUT_START);
+    cairn_report_path(page, &text, function->file, function->origin, place->line,
+                      left - (unsigned)text.size_bytes);
+    cairn_page_fit(page, cairn_buf_span(&text), left, CAIRN_CUT_START);
     cairn_page_drop(page, &text);
     cairn_page_end(page);
 }

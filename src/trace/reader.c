@@ -211,7 +211,9 @@ static int begin(struct cairn_reader *reader, struct cairn_err *err)
     CAIRN_TRY(cairn_reader_refresh(reader, err));
     if (reader->chunks.count == 0)
         return cairn_err_set(err, -CAIRN_EDAMAGED, 0, "reader",
-                             "not one part of the recording is whole");
+                             reader->stats.file_bytes == 0
+                                 ? "the file is empty"
+                                 : "not one part of the recording is whole");
     return 0;
 }
 

@@ -208,6 +208,53 @@ def test_cpu_of_threads_that_come_and_go_while_cairn_is_stopped(cairn, python, s
     check_brief_threads(cairn, file, harness.finish(run).expect(), 0.02, script)
 
 
+@pytest.mark.parametrize("alone_s", [0.1, 0])
+def test_cpu_of_threads_is_told_though_no_more_come(cairn, interpreter, alone_s):
+    """What those that were missed ran waits for the next one that is met: here none is."""
+    file, ended = cairn.record(interpreter, "threads_then_none.py", 1000, alone_s)
+    recording = cairn.report(file)["recording"]
+    all_s = recording["user_s"] + recording["sys_s"]
+    cpu_s = sum(cairn.collapsed(file, "--metric", "cpu").values()) / 1e6
+    print(f"\n{interpreter.label}: {cpu_s:.4f} of {all_s:.4f} s, the host took {ended.taken_s:.3f} s")
+    near_s = 0.01 * all_s + 0.005
+    assert -near_s < cpu_s - all_s < near_s + ended.taken_s, (cpu_s, all_s)
+
+
+@pytest.mark.parametrize("rate", [1, 2, 4])
+def test_cpu_that_no_row_has_room_for_is_told(cairn, interpreter, rate):
+    """Threads that run beside each other are over before a tick comes, or soon after: rows have room for
+    a part of what they ran, or for none of it."""
+    file, ended = cairn.record(interpreter, "side_by_side.py", options=["-r", str(rate)])
+    report = cairn.report(file)
+    all_s = report["recording"]["user_s"] + report["recording"]["sys_s"]
+    cpu_s = sum(cairn.collapsed(file, "--metric", "cpu").values()) / 1e6
+    untold_s = report["quality"]["untold_cpu_s"]
+    print(f"\n{interpreter.label} {rate} Hz: {cpu_s:.3f} and untold {untold_s:.3f} of {all_s:.3f} s")
+    near_s = 0.01 * all_s + 1 / 64 / rate * report["recording"]["threads"] + ended.taken_s  # whole 64ths of an interval
+    assert abs(cpu_s + untold_s - all_s) < near_s
+    if not cpu_s:
+        assert untold_s > 0
+    text = " ".join(cairn("report", file).expect().text.split())
+    assert (f"{int(1000 * untold_s):,} ms of CPU time in no row" in text) == (untold_s >= 0.001)
+
+
+def test_cpu_of_processes_that_live_a_few_milliseconds(cairn, interpreter):
+    """Their books go with them, as soon as they are waited for: what the kernel says of all together
+    is what their clocks must say. These are opened at the first tick of each, and end in its exit."""
+    file, ended = cairn.record(interpreter, "brief_children.py")
+    facts, taken_s = ended.last_json(), ended.taken_s
+    report = cairn.report(file, "--by", "process", "--metric", "cpu", "--idle", "--limit", "1000")
+    rows = sorted((row["self_s"] for row in report["rows"]), reverse=True)
+    # One that was over when it was looked at has none. Its clock stands still when the kernel begins to
+    # free what it had: what it ran lies between its own last word and the kernel's.
+    met = (len(rows) - 1) / facts["children"]
+    cpu_s, own_s, truth_s = sum(rows[1:]), met * facts["own_cpu_s"], met * facts["children_cpu_s"]
+    assert len(rows) > 0.95 * facts["children"] - cairn.blind_s(file, ended) / 0.002
+    print(f"\n{interpreter.label}: {len(rows) - 1} children, {cpu_s:.3f} of {own_s:.3f} to {truth_s:.3f} s, "
+          f"this one {rows[0]:.3f} of {facts['cpu_s']:.3f} s, the host took {taken_s:.3f} s")  # fmt: skip
+    assert 0.95 * own_s < cpu_s < 1.05 * truth_s + taken_s
+
+
 def stat_of(pid):
     """Of /proc/PID/stat what stands behind the name: the state, and so on."""
     with open(f"/proc/{pid}/stat") as stat:

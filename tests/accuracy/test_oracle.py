@@ -6,7 +6,7 @@ with the same code as Cairn.
 import os
 import re
 import select
-from collections import Counter
+from collections import Counter, namedtuple
 
 import pytest
 
@@ -21,6 +21,7 @@ SCRIPTS = ["flutter.py", "generators.py", "relays.py"]
 # Of the leaf's distribution: chance of 2,000 looks at a program with few functions is 0.03; the rest
 # is in docs/accuracy.md.
 MOST_APART = {"flutter.py": 0.40, "generators.py": 0.20, "relays.py": 0.40}
+Frame = namedtuple("Frame", "name file")
 SLOW = pytest.mark.skipif(not FULL, reason="takes minutes: in make test-full")
 MOST_DIFFERENT = 0.0002  # of stops
 
@@ -55,12 +56,13 @@ def legal_pairs(script, interpreter):
     return {tuple(name.rpartition(".")[2] for name in pair) for pair in pairs}
 
 
-def names_of(line):
-    return [re.sub(r" \(.*", "", frame) for frame in line.split(";")[1:]]
+def frames_of(line):
+    parts = [re.match(r"(.*?)(?: \((.*):\d+\+-?\d+\))?$", frame) for frame in line.split(";")[1:]]
+    return [Frame(part[1], part[2]) for part in parts]
 
 
 def accepted(text):
-    """Stacks that were believed, as tuples of names, and how many lines were not. The same one to
+    """Stacks that were believed, as tuples of frames, and how many lines were not. The same one to
     the instruction, again, is of a program that waits for a processor: it counts once."""
     stacks, others, before = Counter(), 0, ""
     for line in text.splitlines():
@@ -68,7 +70,7 @@ def accepted(text):
             continue
         before = line
         if line.startswith("ok;"):
-            stacks[tuple(names_of(line))] += 1
+            stacks[tuple(frames_of(line))] += 1
         else:
             others += 1
     return stacks, others
@@ -88,7 +90,7 @@ def seen_by_turns(pid):
 def leaves(stacks):
     found = Counter()
     for stack, count in stacks.items():
-        found[stack[-1]] += count
+        found[stack[-1].name] += count
     total = sum(found.values())
     return {name: count / total for name, count in found.items()}
 
@@ -113,11 +115,7 @@ def test_running_and_stopped_show_the_same(running):
     legal = legal_pairs(script, interpreter)
     seen = {}
     for way, (stacks, others) in seen_by_turns(process.pid).items():
-        wrong = {
-            stack: count
-            for stack, count in stacks.items()
-            if stack[0] != "<module>" or any(pair not in legal for pair in zip(stack, stack[1:]))
-        }
+        wrong = harness.impossible_stacks(stacks, legal, interpreter.path(script))
         assert not wrong, (way, wrong)
         assert upper_tail(TICKS, 0.01, others) > FALSE_ALARM, (way, others)
         seen[way] = leaves(stacks)

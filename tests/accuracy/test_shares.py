@@ -100,10 +100,6 @@ def test_twins_are_on_the_diagonal(cairn, interpreter, share):
             check(rows[name], truth[name] / sum(truth.values()), *told, slack=slack[metric])
 
 
-@pytest.mark.skipif(
-    not os.environ.get("CAIRN_FULL"),
-    reason="not solved, see docs/accuracy.md: up to 7 % too much on a quiet machine; in make test-full",
-)
 def test_threads_that_live_one_millisecond(cairn, interpreter):
     """Their time is there, met or not; for their processor time there is a test of its own."""
     file, ended = cairn.record(interpreter, "brief.py", SECONDS)
@@ -119,10 +115,10 @@ def test_threads_that_live_one_millisecond(cairn, interpreter):
     quality = report["quality"]
     n = quality["ticks"] / (1 + 10 * quality["missed"] / quality["ticks"])
     truth, seen = (min(1, s / facts["wall_s"]) for s in (facts["lived_s"], lived_s))
-    if interpreter.version >= (3, 11):
+    # Up to 7 % too much were seen where the host is another one: docs/accuracy.md.
+    assert 0.9 * truth < seen + cairn.blind_s(file, ended) / facts["wall_s"] and seen < 1.1 * truth
+    if os.environ.get("CAIRN_FULL") and interpreter.version >= (3, 11):
         assert may_be(int(n), truth, seen), (n, truth, seen)
-    else:  # their threads are found a look later: some of each life is over by then
-        assert 0.5 * truth < seen < 1.05 * truth + 0.05, (truth, seen)
 
 
 WINDOWS, WINDOW_S, SHARE = 300, 0.05, 0.3

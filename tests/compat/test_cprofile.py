@@ -186,6 +186,32 @@ def test_the_command_counts_what_python_m_counts(counting, cairn):
     assert len(counted[0]) > 20 and counted[1] == counted[0]
 
 
+TRACED = """
+import traceback
+try:
+    1 / 0
+except ZeroDivisionError:
+    print(len(traceback.format_exc().splitlines()))
+"""
+
+
+def test_a_program_that_formats_its_traceback_counts_what_cprofile_counts(counting, cairn):
+    """linecache asks the program's names for __loader__, and calls more where there is one."""
+    if counting.chroot:
+        pytest.skip("cProfile is run in the folder of the program, which is in no chroot")
+    (cairn.folder / "traced.py").write_text(TRACED)
+    words = ["-s", "stdname", "traced.py"]
+    command = [counting.executable, "-m", "cProfile", *words]
+    environment = dict(cairn.environment(), PYTHONDONTWRITEBYTECODE="1")
+    real = harness.execute(command, cwd=cairn.folder, env=environment).expect()
+    ours = cairn_cprofile(counting, cairn, *words).expect()
+    rows = [
+        re.findall(r"^ +([\d/]+) .* (\S*linecache.py.*|\{.*(?:getattr|'dict').*\})$", text, re.MULTILINE)
+        for text in (real.text, ours.text)
+    ]
+    assert len(rows[0]) > 3 and rows[1] == rows[0]
+
+
 def test_a_module_is_main_as_well(counting, cairn):
     ended = cairn_cprofile(counting, cairn, "-m", "words", "main").expect()
     assert ended.text.splitlines()[1:3] == ["['main'] __main__", "True"]

@@ -240,6 +240,22 @@ def test_what_is_no_such_profile_is_told(cairn, folder, form, data, said):
     assert f"no {form} file" in ended.talk and said in ended.talk and not (folder / "y.cairn").exists()
 
 
+JSON = '{"functions": [{"name": "main"}, {"name": "work"}], "events": [{"callchain": [1, 0], "cost": [3]}]}'
+
+
+def test_json_needs_no_format(cairn, folder):
+    """It begins as a file of cProfile does, and is none."""
+    (folder / "x.json").write_text(JSON)
+    wanted = cairn("gprof2dot", "-f", "json", "x.json").expect().text
+    assert cairn("gprof2dot", "x.json").expect().text == wanted and "work" in wanted
+    (folder / "y.json").write_text('{"start_time": 1, "start_call_stack": []}')
+    for words in (["y.json"], ["-f", "json", "y.json"]):
+        ended = cairn("gprof2dot", *words).expect(123)
+        assert "pyinstrument" in ended.talk and "damaged" not in ended.talk, ended.talk
+    ended = cairn("gprof2dot", "-f", "pstats", "x.json").expect(123)
+    assert "not what cProfile writes" in ended.talk and "JSON" in ended.talk
+
+
 def test_what_perf_script_says_of_threads_and_times(cairn, folder):
     (folder / "x.perf").write_text(perf_script())
     report = cairn.report("x.perf", "--idle")

@@ -1,6 +1,7 @@
 """cairn.line_profiler and `cairn kernprof`: hits are those of a tracer in Python, times are known,
 text and files are those of line_profiler.
 """
+import json
 import os
 import pickle
 import re
@@ -148,6 +149,183 @@ def test_the_commands(cairn, counting, program):
     cairn("kernprof", *options, "-l").expect(2)
 
 
+IMPORTS = {
+    "kit/__init__.py": "from .parts import part\ndef packed(): pass\n",
+    "kit/tool.py": "import side\ndef used(n): return n\ndef spare(): pass\nclass Thing:\n    def m(self): pass\n",
+    "kit/parts.py": "def part(): pass\nclass A:\n    def a(self): pass\nclass B:\n    def b(self): pass\nA.made = B\n",
+    "side/__init__.py": "from .deep import aside\n",
+    "side/deep.py": "def aside(): pass\ndef deep(): pass\n",
+    "program.py": """from __future__ import annotations
+import sys
+early = sorted({"kit", "side"} & set(sys.modules))
+from kit import tool as other, \\
+    packed
+try:
+    import side
+    from nowhere import nothing
+except ImportError: from side import aside
+def inside():
+    import kit.tool as again; again.used(2)
+    return again
+print(early, other.used(1), inside().Thing().m(), packed(), aside())
+""",
+}
+
+
+def write_imports(folder):
+    (folder / "kit").mkdir()
+    (folder / "side").mkdir()
+    for name, text in IMPORTS.items():
+        (folder / name).write_text(text)
+
+
+@pytest.mark.parametrize("options, found", [
+    (["--no-preimports", "-p", "kit.tool"], ["Thing.m", "spare", "used"]),
+    (["--no-preimports", "-p", "kit.tool.used,side"], ["aside", "deep", "used"]),
+    (["--no-preimports", "-p", "kit.packed,absent"], ["packed"]),
+    (["--no-preimports", "-p", "kit.parts"], []),
+    (["-p", "kit.parts"], ["A.a", "B.b", "part"]),
+    (["--no-preimports", "-p", "kit"], ["Thing.m", "packed", "spare", "used"]),
+    (["--no-preimports", "-p", "side"], ["aside", "deep"]),
+    (["--prof-imports", "-p", "program.py"], ["Thing.m", "aside", "deep", "inside", "packed", "spare", "used"]),
+    (["--prof-imports", "-p", "side"], ["aside", "deep"])])  # fmt: skip
+def test_what_is_imported_is_profiled_when_the_program_imports_it(cairn, counting, options, found):
+    if counting.chroot:
+        pytest.skip("the command cannot start a Python in another root folder")
+    write_imports(cairn.folder)
+    for kind in (["program.py"], ["-m", "program"]):
+        ended = cairn("kernprof", "--python", counting.executable, "-l", "-v", *options, *kind).expect()
+        early = [] if "--no-preimports" in options or options[-1] == "program.py" else \
+            ["side"] if options[-1] == "side" else ["kit"] if "parts" in options[-1] else ["kit", "side"]
+        assert ended.text.splitlines()[0] == f"{early} 1 None None None" and not ended.talk
+        shown = re.findall(r"^Function: (\S+) ", ended.text, re.M)
+        assert sorted(shown) == [counting.name(name) for name in found] or counting.version < (3, 11)
+        assert len(shown) == len(found)
+        hits = re.findall(r"^ +\d+ +(\d+) .*def used\(n\)", ended.text, re.M)
+        assert hits == (["2"] if "used" in found else [])
+
+
+STRANGE = {
+    "odd.py": """import functools, sys, types
+class Lazy:
+    # As Django's: what it is to stand for is made when somebody asks.
+    @property
+    def __class__(self):
+        raise RuntimeError("too early")
+class Meta(type):
+    @property
+    def __module__(cls):
+        raise RuntimeError("nowhere")
+Named = Meta("Named", (), {})
+lazy = Lazy()
+asked = []
+def __getattr__(name):
+    asked.append(name)
+    if name.startswith("__"):
+        raise AttributeError(name)
+    return made
+def made(): return 1
+def plain(): return 2
+class Holds:
+    lazy = lazy
+    def m(self): return 3
+""",
+    "program.py": """from odd import asked, lazy, late, Named
+import odd
+def own(): pass
+print(late(), odd.plain(), odd.Holds().m(), sum(name == "late" for name in asked))
+""",
+}
+
+ODD = ["Holds.m", "Lazy.__class__", "__getattr__", "made", "plain"]
+
+
+@pytest.mark.parametrize("options, found", [
+    (["-p", "odd"], ODD),
+    (["--no-preimports", "-p", "odd"], ODD),
+    (["--no-preimports", "-p", "odd.late"], ["made"]),
+    (["--no-preimports", "-p", "odd.lazy"], []),
+    (["--prof-imports", "-p", "program.py"], [*ODD, "own"])])  # fmt: skip
+def test_what_a_module_holds_is_not_asked_what_it_is(cairn, counting, options, found):
+    if counting.chroot:
+        pytest.skip("the command cannot start a Python in another root folder")
+    for name, text in STRANGE.items():
+        (cairn.folder / name).write_text(text)
+    ended = cairn("kernprof", "--python", counting.executable, "-l", "-v", *options, "program.py").expect()
+    assert ended.text.splitlines()[0] == "1 2 3 1" and not ended.talk
+    shown = re.findall(r"^Function: (\S+) ", ended.text, re.M)
+    assert sorted(shown) == sorted(counting.name(name) for name in found)
+
+
+HOT = """import time
+def imports():
+    import json
+    from os.path import join
+    from kit import tool, packed as other
+    return 1
+def timed(times):
+    began = time.perf_counter()
+    for _ in range(times):
+        imports()
+    return (time.perf_counter() - began) / times
+timed(5)
+print(min(timed(50) for _ in range(20)))
+"""
+
+
+@pytest.mark.parametrize("options", [["--prof-imports", "-p", "program.py"], ["--no-preimports", "-p", "json"]])
+def test_an_import_that_was_heard_of_costs_no_more(cairn, counting, folder, options):
+    """It was 400 us each: all of sys.modules was looked through, and its members added once more."""
+    if counting.chroot:
+        pytest.skip("the command cannot start a Python in another root folder")
+    write_imports(cairn.folder)
+    (cairn.folder / "program.py").write_text(HOT)
+    words = ["kernprof", "--python", counting.executable, "-l", *options, "program.py"]
+    assert float(cairn(*words).expect().text.splitlines()[0]) < 50e-6
+
+
+def test_a_program_whose_imports_cannot_be_heard_of_runs(cairn, counting):
+    if counting.chroot:
+        pytest.skip("the command cannot start a Python in another root folder")
+    source = cairn.folder / "bare.py"
+    source.write_text("import json\nprint(json.dumps(1))\n")
+    make = f"import py_compile; py_compile.compile({str(source)!r}, {str(source) + 'c'!r})"
+    harness.execute([counting.executable, "-c", make]).expect()
+    source.unlink()
+    words = ["kernprof", "--python", counting.executable, "-l", "--no-preimports", "-p", "json"]
+    ended = cairn(*words, "-m", "bare").expect()
+    assert ended.text.startswith("1\nWrote profile results")
+    assert ended.talk.count("what bare imports is not profiled as it imports it: ") == 1
+    assert len(ended.talk.splitlines()) == 1
+    (cairn.folder / "long.py").write_text(f"import json\nx = {'+'.join(['1'] * 900)}\nprint(json.dumps(x))\n")
+    ended = cairn(*words, "long.py").expect()
+    assert ended.text.startswith("900\nWrote profile results") and len(ended.talk.splitlines()) < 2
+
+
+ANNOTATED = """def before(): return 1
+x: int = 1
+class Box:
+    side: int = 2
+    def method(self): return self.side
+    top: int = 3
+y: int = before() + Box().method()
+print(y)
+"""
+
+
+def test_annotations_are_no_functions(counting):
+    """From 3.14 on the compiler makes code of them, which spans from the first to the last."""
+    code = f"""import sys
+sys.path.insert(0, sys.argv[1])
+from cairn import line_profiler
+lines = line_profiler.LineProfiler()
+lines.add_functions_of(compile({ANNOTATED!r}, "program.py", "exec"))
+print(sorted(key[2] for key in lines.get_stats().timings))"""
+    inside = ["chroot", counting.chroot] if counting.chroot else []
+    ended = harness.execute([*inside, counting.executable, "-c", code, counting.package()]).expect()
+    assert ended.text == f"{sorted(counting.name(name) for name in ('Box.method', 'before'))}\n"
+
+
 def test_modules_are_chosen_by_name(cairn, counting, program):
     if counting.chroot:
         pytest.skip("the command cannot start a Python in another root folder")
@@ -239,9 +417,8 @@ def test_words_that_do_nothing_say_so(cairn, counting, program):
     if counting.chroot:
         pytest.skip("the command cannot start a Python in another root folder")
     (cairn.folder / "some.toml").write_text("[tool.line_profiler.kernprof]\nskip-zero = true\n")
-    words = ["--python", counting.executable, "--config", "some.toml", "-l", "-v", "--prof-imports"]
+    words = ["--python", counting.executable, "--config", "some.toml", "-l", "-v"]
     ended = cairn("kernprof", *words, program.name).expect()
-    assert "--prof-imports does nothing here" in ended.talk
     assert ("never" in ended.text) == ("is not read" in ended.talk)
     assert counting.version < (3, 11) or "never" not in ended.text
 
@@ -253,6 +430,14 @@ def test_a_program_that_fails_shows_its_own_frames(cairn, python, program):
     assert "KeyError" in ended.talk and "kernprof" not in ended.talk
     assert "line 6, in <module>" in ended.talk and "line 5, in g" in ended.talk
     assert (cairn.folder / "program.py.lprof").exists()
+
+
+def test_a_program_finds_no_descriptor_of_ours(cairn, python, program):
+    """And may close what is not there, as a daemon does."""
+    program.write_text("import os\nprint(os.dup(1), flush=True)\nos.closerange(3, 999)\n")
+    plain = harness.execute([python.executable, program]).expect().text
+    ended = cairn("kernprof", "--python", python.executable, "-l", program.name).expect()
+    assert ended.text.startswith(plain) and ended.talk == ""
 
 
 def test_an_old_profile_outlives_a_slip(cairn, python, program):
@@ -306,6 +491,116 @@ def test_how_much_is_in_a_module_is_what_the_real_one_says(folder):
         (folder / "spaces.py").write_text(NAMESPACES.replace("TOOL", tool))
         said.append(module(folder, "spaces").expect().last_json())
     assert said[0] == said[1] and said[0][0][0] == 6
+
+
+SCOPES = {
+    "pack/__init__.py": "from . import one, two\nfrom .one import f\ndef top(): pass\n",
+    "pack/one.py": "import json\nfrom functools import partial\n\ndef f(): pass\nclass Base:\n    def b(self): pass\n",
+    "pack/two.py": "import pack\nfrom . import one\nfrom .one import Base, f\nfrom textwrap import dedent, TextWrapper\n"
+                   "def g(): pass\ndef lent(self): pass\n"
+                   "class Thing(Base):\n    lent = lent\n    of_another = f\n    other = Base\n    wrapper = TextWrapper\n"
+                   "    def m(self): pass\n    half = property(m)\n    same = staticmethod(g)\n"
+                   "    class Inner:\n        def i(self): pass\n        class Deep:\n            def d(self): pass\n"
+                   "    later = Inner.Deep\nThing.Inner.Deep.back = Thing\n",
+    "scopes.py": """
+import json
+import pack.two
+from TOOL import LineProfiler
+def added(of, what, policy):
+    profiler = LineProfiler()
+    count = getattr(profiler, of)(what, scoping_policy=policy)
+    return [count, sorted({f.__qualname__ for f in profiler.functions})]
+policies = ["exact", "children", "Descendants", "siblings", {"func": "none", "class": "exact", "module": "exact"},
+            {"func": "exact", "class": "exact", "module": "siblings"}]
+print(json.dumps([added(of, what, policy) for policy in policies for of, what in (
+    ("add_module", pack if "siblings" not in str(policy) else pack.one), ("add_module", pack.one), ("add_module", pack.two), ("add_class", pack.two.Thing),
+    ("add_class", pack.two.Thing.Inner))]))
+for wrong in ("no such", {"func": "exact"}):
+    try:
+        LineProfiler().add_module(pack, scoping_policy=wrong)
+    except (KeyError, ValueError) as failure:
+        print(type(failure).__name__)
+""",
+}
+
+
+def test_scoping_policies_mean_what_they_mean_to_the_real_one(folder):
+    (folder / "pack").mkdir()
+    said = []
+    for tool in ("line_profiler", "cairn.line_profiler"):
+        for name, text in SCOPES.items():
+            (folder / name).write_text(text.replace("TOOL", tool))
+        said.append(module(folder, "scopes").expect().text.splitlines())
+    assert said[0][1:] == said[1][1:] == ["ValueError", "KeyError"]
+    for real, ours in zip(*(json.loads(lines[0]) for lines in said)):
+        assert ours == real
+    assert len(json.loads(said[0][0])) == 30
+
+
+AUTOPROFILE = {
+    "helper.py": "def helps(n):\n    return n + 1\n\ndef idle():\n    pass\n",
+    "other.py": "def others():\n    return 5\n",
+    "script.py": """
+import helper
+from other import others
+
+def work(n):
+    for i in range(n):
+        n = helper.helps(n)
+    return n + others()
+
+class Thing:
+    def method(self):
+        return given + work(2)
+
+print(Thing().method())
+""",
+    "runs.py": """
+import json, os, sys
+from TOOL import LineProfiler
+from TOOL.autoprofile import autoprofile
+from TOOL.autoprofile.autoprofile import run
+assert run is autoprofile.run
+for targets, imports, as_module in (["script.py"], False, False), (["helper"], False, False), (
+        ["other.others"], False, False), (["script.py"], True, False), (["script.py"], False, True):
+    sys.modules.pop("helper", None)
+    sys.modules.pop("other", None)
+    profiler = LineProfiler()
+    main = sys.modules["__main__"]
+    run("script.py", {"prof": profiler, "profile": profiler, "given": 1}, targets, imports, as_module)
+    assert sys.modules["__main__"] is main
+    print(json.dumps(sorted(
+        (os.path.basename(file), first, name, [(line, hits) for line, hits, _ in lines])
+        for (file, first, name), lines in profiler.get_stats().timings.items())))
+try:
+    run("script.py", {"prof": LineProfiler()}, [])
+except NameError as failure:
+    print(failure)
+""",
+}
+
+
+def test_a_script_is_run_as_autoprofile_runs_it(folder):
+    said = []
+    for tool in ("line_profiler", "cairn.line_profiler"):
+        for name, text in AUTOPROFILE.items():
+            (folder / name).write_text(text.replace("TOOL", tool))
+        said.append(module(folder, "runs").expect().text.splitlines())
+    assert len(said[0]) == 11 and said[1] == said[0]
+
+
+def test_and_so_on_every_python(counting, folder):
+    if counting.chroot:
+        pytest.skip("the programs are written into a folder that is in no chroot")
+    for name, text in AUTOPROFILE.items():
+        (folder / name).write_text(text.replace("TOOL", "cairn.line_profiler"))
+    environment = harness.Cairn(folder).environment(PYTHONPATH=counting.package())
+    command = [counting.executable, "runs.py"]
+    lines = harness.execute(command, cwd=folder, env=environment).expect().text.splitlines()
+    work = ["script.py", 5, "work", [[6, 3], [7, 2], [8, 1]]]
+    method = ["script.py", 11, "Thing.method" if counting.version >= (3, 11) else "method", [[12, 1]]]
+    assert json.loads(lines[1]) == sorted([work, method])
+    assert json.loads(lines[3]) == [["helper.py", 1, "helps", [[2, 2]]], ["helper.py", 4, "idle", []]]
 
 
 def test_other_tools_go_on(counting, folder):

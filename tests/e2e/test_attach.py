@@ -10,8 +10,6 @@ import pytest
 import harness
 from harness import Frame, finish, read_line, time_in
 
-pytestmark = pytest.mark.alone
-
 
 def tracer_of(pid):
     status = Path(f"/proc/{pid}/status").read_text()
@@ -23,6 +21,7 @@ def mapped_files(pid):
     return {line.split(maxsplit=5)[5] for line in lines if len(line.split(maxsplit=5)) == 6}
 
 
+@pytest.mark.alone
 def test_attach_for_a_while(cairn, interpreter, worker, folder):
     target = worker(interpreter)
     before = mapped_files(target.pid)
@@ -100,6 +99,7 @@ def test_a_stopped_target_stays_stopped(cairn, python, worker):
     target.check_answer()
 
 
+@pytest.mark.alone
 def test_two_at_once_see_the_same(cairn, python, worker, folder):
     target = worker(python)
     both = [cairn.spawn("attach", "--for", "700ms", "-o", f"{i}.cairn", target.pid) for i in (1, 2)]
@@ -209,6 +209,7 @@ def test_an_idle_interpreter_is_the_newest(cairn, interpreter):
         finish(process)
 
 
+@pytest.mark.alone
 def test_wall_time_before_attaching_is_not_claimed(cairn, python, worker, folder):
     target = worker(python)
     ended = cairn("attach", "--for", "500ms", "-o", "out.cairn", target.pid).expect()

@@ -130,6 +130,23 @@ def test_what_cannot_be_compared_with_leaves_no_page(cairn, runs, folder):
     assert "none.cairn" in ended.talk and not (folder / "page.html").exists()
 
 
+def test_no_choice_is_cut(cairn, runs, browser):
+    """Of the page's own words; names of processes and threads may be as long as they like."""
+    file = make(cairn, runs["two"], "--before", runs["one"])
+    for hash in ("#tab=compare", "#tab=explore"):
+        with opened(browser, file, hash) as page:
+            for name in ("Metric", "Compare" if "compare" in hash else "Shape"):
+                cut = page.get_by_role("combobox", name=name, exact=True).evaluate("""select => {
+                    const style = getComputedStyle(select), room = select.clientWidth
+                        - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight) - 16;
+                    const surface = document.createElement('canvas').getContext('2d');
+                    surface.font = style.font; // 16 pixels: its arrow
+                    return [...select.options].map((option) => option.text)
+                        .filter((text) => surface.measureText(text).width > room);
+                }""")
+                assert cut == [], name
+
+
 def test_a_view_from_the_server_holds_the_same(cairn, runs):
     page = make(cairn, runs["two"], "--before", runs["one"]).read_bytes()
     with serving(cairn, "-p", "0", "--before", runs["one"], runs["two"]) as view:

@@ -60,8 +60,8 @@ def command_of(interpreter, script):
     return [*chroot, interpreter.executable, script, COUNT, TURNS]
 
 
-def counted(cairn, interpreter, script, env, *options):
-    done = cairn("run", "--exact", *options, "--force", "--report", "none", "-o", "x.cairn", "--",
+def counted(cairn, interpreter, script, env, *options, what=("--exact",)):
+    done = cairn("run", *what, *options, "--force", "--report", "none", "-o", "x.cairn", "--",
                  *command_of(interpreter, script), env=env).expect()  # fmt: skip
     return cairn.report(cairn.folder / "x.cairn"), done.last_json()
 
@@ -142,6 +142,55 @@ def test_the_engines_stand_in_the_order_in_which_they_slow_down(cairn, interpret
     assert "; counting took about " in text
 
 
+@pytest.mark.alone
+@pytest.mark.parametrize("what", [["--lines"], ["--exact", "--lines"]], ids=" ".join)
+def test_what_lines_take_is_told(cairn, interpreter, counts_place, script, what):
+    """Judged as above, by what all loops took more: of that half and more is told, and no more than half
+    as much again."""
+    above, below, slowdowns, texts = [], [], [], []
+    before = execute(command_of(interpreter, script)).expect().last_json()
+    for number in range(1, MOST_ROUNDS + 1):
+        report, itself = counted(cairn, interpreter, script, counts_place, what=what)
+        texts.append(cairn("report", cairn.folder / "x.cairn").expect().text)
+        behind = execute(command_of(interpreter, script)).expect().last_json()
+        engines = report["quality"]["engines"][1:]
+        slowdowns.append([engine["slowdown"] for engine in engines])
+        told = sum(engine["event_ns"] * engine["events"] for engine in engines) / 1e9
+        ran, within, without = itself["ran"], 0, 0
+        for name in set(ran) - {"uncounted"}:
+            ratios = [run["ran"][name] / run["ran"]["uncounted"] for run in (before, behind)]
+            without += ran["uncounted"] * sum(ratios) / 2
+            within += ran[name]
+        above.append(told - (1 + MOST_LEFT) * (within - without))
+        below.append(told - (1 - MOST_LEFT) * (within - without))
+        before = behind
+        if number >= ROUNDS and is_settled(above) and is_settled(below):
+            break
+    print(f"\n{interpreter.label}: {engines}, {within:.3f} s, without {without:.3f} s, {number} rounds")
+    assert statistics.median(above) < 0 < statistics.median(below), (above, below)
+    # Where the machine became faster than it was when that was measured, it is said not to be known.
+    known = [some for some in slowdowns if None not in some]
+    assert 2 * len(known) > number, slowdowns
+    assert all(1 < some[0] and some == sorted(some) for some in known), slowdowns
+    for some, text in zip(slowdowns, texts):
+        [line] = [line for line in text.splitlines() if line.split()[:1] == ["lines"]]
+        assert ("n/a (by the estimate" if None in some else "(estimated)") in line, text
+
+
+@pytest.mark.parametrize("what, filters, why", [
+    (["--lines=hybrid"], [], "of lines without times it is not measured"),
+    (["--lines", "--opcodes"], [], "of instructions it is not measured"),
+    (["--lines"], ["--thread", "1"], "it is known of the whole recording")], ids=str)  # fmt: skip
+def test_where_it_is_not_known_what_lines_take_the_reason_is_told(cairn, python, what, filters, why):
+    if not python.has_engine():
+        pytest.skip(f"no module was built for {python.label}: its headers are not there")
+    file, _ = cairn.record(python, "line_work.py", "plain", options=what)
+    lines = cairn.report(file, *filters)["quality"]["engines"][1]
+    assert (lines["name"], lines["slowdown"], lines["why"]) == ("lines", None, why)
+    text = " ".join(cairn("report", *filters, file).expect().text.split())
+    assert f"lines time n/a ({why})" in text
+
+
 def test_without_counts_there_is_one_engine_to_tell_of(cairn, python):
     file, _ = cairn.record(python, "busy.py", 0.3)
     report = cairn.report(file)
@@ -210,3 +259,12 @@ thread.join()
         kept[options] = report["quality"]["engines"][1]["event_ns"]
     whole, few = kept.values()
     assert 0.2 * whole < few < 5 * whole, kept
+
+
+def test_what_is_done_to_measure_it_is_not_counted(cairn, interpreter, counts_place, script):
+    for what in (["--exact"], ["--exact", "--lines"], ["--exact", "--timeline"]):
+        report, _ = counted(cairn, interpreter, script, counts_place, what=what)
+        cairn("export", "-f", "csv", "-o", "x.csv", "--metric", "counted", "x.cairn").expect()
+        told = (cairn.folder / "x.csv").read_text()
+        assert "tiny" in told and "empty" not in told and "calls_one" not in told, what
+        (cairn.folder / "x.csv").unlink()

@@ -169,6 +169,48 @@ def test_what_counts_no_samples_is_not_judged(cairn, runs, folder):
     assert re.search(r"None of \d+ changed", text), text
 
 
+def told_of(cairn, before, after):
+    """What text and Markdown tell of two files of another tool: (name, "self" or "total")."""
+    text = cairn("diff", before, after, env={"COLUMNS": "120"}).expect(NOT_ENOUGH).text
+    lines = re.findall(r"^ .* (self|total) +(?:\[\w+\] )?(\S+)$", text, re.MULTILINE)
+    markdown = cairn("diff", "--markdown", before, after).expect(NOT_ENOUGH).text
+    rows = re.findall(r"^\|  \| <code>([^<]*)</code>.* \| (self|total) \|", markdown, re.MULTILINE)
+    assert {name for _, name in lines} == {name for name, _ in rows}, (text, markdown)
+    return text, {(name, which) for which, name in lines}
+
+
+def test_what_changed_in_total_alone_is_told(cairn, folder):
+    """Of files that are not judged: g took as long as before, and others called it."""
+    for name, caller in (("one", "zA"), ("other", "zB")):
+        (folder / f"{name}.collapsed").write_text(f"main;{caller};g 4000\nmain;zA 500\nmain;zB 500\nmain 3000\n")
+    text, told = told_of(cairn, "one.collapsed", "other.collapsed")
+    assert told == {("zA", "total"), ("zB", "total")}, text
+    assert "2 others did not change." in text, text
+
+
+def test_what_did_not_change_is_not_told(cairn, folder):
+    """Times of 0.1 s are no sums of powers of two: what is left over of them is no change."""
+    for name, last in (("one", 1_300_000), ("other", 1_700_000)):
+        (folder / f"{name}.collapsed").write_text(
+            "".join(f"main;f{i} {3 * 10 ** (i % 6) + i}\n" for i in range(40)) + f"main;last {last}\n")
+    text, told = told_of(cairn, "one.collapsed", "other.collapsed")
+    assert told == {("last", "self"), ("main", "total")}, text
+    assert "40 others did not change." in text, text
+
+
+def test_counted_calls_are_not_judged_for_their_own_reason(cairn, python, folder):
+    if not python.has_engine():
+        pytest.skip("the engine has no build for this Python")
+    (folder / "calls.py").write_text("def f(): return sum(range(99))\nfor _ in range(9): f()\n")
+    for name in ("one", "other"):
+        cairn("run", "--exact", "--report", "none", "-o", f"{name}.cairn", "--python", python.executable,
+              "calls.py").expect()
+    for options in ([], ["--markdown"]):
+        text = cairn("diff", "--metric", "counted", *options, "one.cairn", "other.cairn").expect(NOT_ENOUGH).text
+        text = " ".join(text.split())
+        assert "calls are counted one by one" in text and "another tool" not in text, text
+
+
 def test_markdown_holds_no_foreign_markup(cairn, runs, names):
     text = cairn("diff", "--markdown", "-n", "30", runs["one"], names).expect(WORSE).text
     table = [line for line in text.splitlines() if line.startswith("|")]

@@ -182,6 +182,19 @@ def test_which_function(cairn, python, folder):
     assert report["lines"] == [] and {row["calls"] for row in report["rows"] if row["name"] == "g"} == {1}
 
 
+def test_a_method_is_found_by_its_qualified_name(cairn, interpreter, folder):
+    """Until 3.10 code has none: by the last part of it."""
+    if interpreter.chroot or not interpreter.has_engine():
+        pytest.skip("the program is written into a folder that is in no chroot, or there is no engine")
+    (folder / "named.py").write_text(
+        "class A:\n    def f(self): return 1\n    def g(self): return 2\n\nA().f() + A().g()\n")
+    cairn("trace", "--opcodes", "--python", interpreter.executable, "--report", "none", "-o", "x.cairn",
+          "named.py").expect()  # fmt: skip
+    for name in ("A.f", "__main__:A.f"):
+        assert cairn("dis", "--json", name, "x.cairn").expect().json()["first_line"] == 2
+    assert cairn("dis", "A.nothing", "x.cairn").status == harness.USAGE
+
+
 def test_what_a_person_sees(cairn, python, folder):
     if not python.has_engine():
         pytest.skip(f"no module was built for {python.label}: its headers are not there")

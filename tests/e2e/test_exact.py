@@ -3,8 +3,10 @@
 Judges are a slow tracer in Python and the numbers that a program knows of itself
 (tests/targets/exact_work.py); where CPython's own profiler is wrong, that is shown first.
 """
+import ast
 import pstats
 import shutil
+from pathlib import Path
 
 import pytest
 
@@ -126,9 +128,20 @@ def test_another_profiler_in_the_program_keeps_its_place(cairn, counted, interpr
     # Until 3.11 a thread has one profile function: what went by meanwhile is told to be missing.
     apart = interpreter.version >= (3, 12)
     assert report["quality"]["displaced"] == (0 if apart else 1)
-    assert ("displaced: " in cairn("report", file).expect().text) == (not apart)
+    shown = " ".join(cairn("report", file).expect().text.split())
+    assert ("displaced: " in shown) == ("nor what threads did that it then started" in shown) == (not apart)
     if apart:
         assert rows["leaf"]["calls"] == (4 if case == "profiles_itself" else 2)
+
+
+def test_a_profile_function_that_is_set_again_counts_on(cairn, counted, interpreter):
+    """Until 3.11 it is Cairn's own that the program was given, and gives back."""
+    rows, report, file, ended = counted("sets_it_again")
+    assert ended.last_json() == [3, True]
+    apart = interpreter.version >= (3, 12)
+    assert rows["leaf"]["calls"] == 1 + 20 + 10 + 100 + (1 + 3 if apart else 0)
+    assert rows["loop"]["calls"] == (4 if apart else 3)
+    assert report["quality"]["displaced"] == (0 if apart else 1)
 
 
 def test_without_another_profiler_nothing_is_displaced(cairn, counted):
@@ -196,6 +209,54 @@ def test_the_program_sees_no_difference(cairn, counts_place, interpreter, folder
     assert under.out == alone.out and under.err.startswith(alone.err)
 
 
+CLASSES = """import gc, weakref
+class Base: pass
+def make(i):
+    made = type("Odd" if i % 2 else "Even", (Base,), {})
+    made(), made()
+    return weakref.ref(made)
+gone = [make(i) for i in range(300)]
+gc.collect()
+print(sum(ref() is not None for ref in gone), Base.__subclasses__())
+"""
+
+
+def test_classes_that_are_called_go_as_they_would(cairn, interpreter, counts_place, folder):
+    """And their numbers are not those of who has their address afterwards."""
+    script = Path(counts_place.get("TMPDIR", folder)) / "classes.py"
+    script.write_text(CLASSES)
+    command = ["chroot", interpreter.chroot] if interpreter.chroot else []
+    ended = cairn("run", "--exact", "--report", "none", "-o", "x.cairn", "--", *command,
+                  interpreter.executable, script, env=counts_place).expect()  # fmt: skip
+    assert ended.text == "0 []\n"
+    calls = {row["name"]: row["calls"] for row in cairn.report(folder / "x.cairn")["rows"] if "calls" in row}
+    seen = 300 if interpreter.version >= (3, 12) else None
+    assert [calls.get(f"<class '__main__.{name}'>") for name in ("Odd", "Even")] == [seen, seen]
+
+
+@pytest.mark.parametrize("way", ["inherits", "given"])
+def test_an_empty_path_names_no_folder(cairn, counting, folder, way):
+    """Not even where the program runs in a folder that is on its path anyway."""
+    code = "import os, sys; print(sys.path, [os.environ.get('PYTHONPATH'), 'CAIRN_SPOOL' in os.environ])"
+    if way == "given":
+        code = "import os, subprocess, sys\n" \
+               f"subprocess.run([sys.executable, '-c', {code!r}], env=dict(os.environ, PYTHONPATH=''))"
+    execute([counting.executable, "-m", "venv", "--without-pip", folder / "own"]).expect()
+    (packages,) = (folder / "own" / "lib").glob("python*/site-packages")
+    command = [str(folder / "own" / "bin" / "python"), "-c", code]
+    alone = execute(command, cwd=packages, env=cairn.environment(PYTHONPATH="")).expect()
+    words = ["run", "--exact", "--report", "none", "-o", folder / "x.cairn", "--", *command]
+    under = execute([harness.cairn_binary(), *words], cwd=packages, env=cairn.environment(PYTHONPATH=""))
+    assert under.expect().out == alone.out and str(packages) in alone.text
+
+
+@pytest.fixture
+def counting(interpreter):
+    if not interpreter.has_engine() or interpreter.chroot:
+        pytest.skip(f"no module was built for {interpreter.label}, or it is in a root of its own")
+    return interpreter
+
+
 def test_trace_is_another_word(cairn, python, folder):
     if not python.has_engine():
         pytest.skip(f"no module was built for {python.label}: its headers are not there")
@@ -253,7 +314,7 @@ def test_a_python_that_hears_of_nothing_is_told(cairn, python, alone, option):
 STARTS = """import json, os, subprocess, sys
 alone, script = sys.argv[1:]
 words = [sys.executable, *([alone] if alone.startswith("-") else []), script, "0.3"]
-child = subprocess.Popen(words, env=None if alone != "env" else {**os.environ, "MORE": "1"})
+child = subprocess.Popen(words)
 child.wait()
 forked = os.fork()
 if forked == 0:
@@ -264,7 +325,7 @@ print(json.dumps(child.pid))
 
 
 @pytest.mark.parametrize("option", ["--exact", "--lines"])
-@pytest.mark.parametrize("alone", ["-I", "-E", "-S", "env", "no"])
+@pytest.mark.parametrize("alone", ["-I", "-E", "-S", "no"])
 def test_a_child_that_hears_of_nothing_is_told(cairn, python, folder, alone, option):
     """Beside a program that is counted. Of a copy that met nothing to count nothing is said."""
     (folder / "starts.py").write_text(STARTS)
@@ -275,7 +336,7 @@ def test_a_child_that_hears_of_nothing_is_told(cairn, python, folder, alone, opt
     else:
         assert refusal_of(cairn, "x.cairn").startswith(
             f"1 process that began a Python ({ended.last_json()}): nothing that counts was there; -E, -I, "
-            "-S and an environment that it was given (env=) leave it out")
+            "-S and an environment that C gives it leave it out, or it was over before")
     assert cairn.report("x.cairn")["quality"]["events"] > 0
 
 
@@ -302,6 +363,37 @@ def test_a_python_without_a_module_is_told(without, python, folder):
     cairn(*command, env={"TMPDIR": str(place)}).expect()
     assert refusal_of(cairn, "x.cairn").startswith(f"the program: there is no module {module} ")
     assert not list(place.iterdir()), "nothing is left behind"
+
+
+OLD = """import os, sys
+import json
+sys.stdout.write(json.dumps([sys.path[1:], os.environ.get("PYTHONPATH"), os.environ.get("CAIRN_SPOOL")]))
+"""
+
+
+def test_a_python_that_is_not_counted_sees_no_difference(cairn, python, folder):
+    """Those older than 3.8, 2.7 among them, with an environment that they are given."""
+    others = harness.old_pythons()
+    if not others or not python.has_engine():
+        pytest.skip("takes a Python that is older")
+    (folder / "old.py").write_text(OLD)
+    for other in others:
+        (folder / "program.py").write_text(
+            f"import os, subprocess\nsubprocess.run([{other!r}, 'old.py'], env=dict(os.environ))\n")
+        alone = execute([python.executable, "program.py"], cwd=folder, env=cairn.environment()).expect()
+        words = ["--report", "none", "--force", "-o", "x.cairn", "--", python.executable, "program.py"]
+        under = cairn("run", "--exact", *words).expect()
+        assert under.out == alone.out and under.err == alone.err == b""
+        told = refusal_of(cairn, "x.cairn")
+        assert told.startswith("a process: there is no module _exact") and "CPython 3.8 to 3.15 are counted" in told
+
+
+def test_what_each_python_reads_is_in_its_words():
+    """The words of 2.7 that 3 has as well: no text with names in it, no annotation, no `nonlocal`."""
+    source = (harness.built_package() / "cairn" / "_site" / "sitecustomize.py").read_text()
+    newer = (ast.JoinedStr, ast.AnnAssign, ast.Nonlocal, ast.YieldFrom, ast.Starred)
+    nodes = ast.walk(ast.parse(source, feature_version=(3, 4)))
+    assert not [node for node in nodes if isinstance(node, newer)]
 
 
 def test_a_child_without_a_module_is_told(without, python, folder):

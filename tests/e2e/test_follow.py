@@ -254,6 +254,7 @@ def test_a_large_page_asks_for_its_columns(cairn, python, browser):  # noqa: F81
         with page_of(browser, view.link) as page:
             tab(page, "Explore").click()
             page.locator("#search").fill("step_7 ")
+            expect(page.locator(".functions tbody tr")).to_have_count(1)  # it follows a frame later
             rows = table_rows(page, "Functions")
             assert len(rows) == 1 and percent(rows[0][2]) == pytest.approx(100 * mine / total, abs=0.06)
             page.locator("#search").fill("")

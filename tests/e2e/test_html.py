@@ -6,6 +6,7 @@ import gzip
 import json
 import os
 import re
+import shlex
 import zlib
 from importlib import resources
 from pathlib import Path
@@ -330,6 +331,9 @@ def test_the_call_graph_is_that_of_the_stacks(cairn, recording, browser):
     dot = saved["DOT"].decode()
     nodes = {number: (name, where.partition(":")[0], float(total)) for number, name, where, total in
              re.findall(r'f(\d+) \[label="(.*)\n(.*)\nself .* total ([\d.]+) %"', dot)}
+    # Two functions of one name are told apart by ear as well.
+    assert sorted(label.rpartition(", self ")[0].strip() for label in boxes) == sorted(
+        f"{name} {where}".strip() for name, where in re.findall(r'f\d+ \[label="(.*)\n(.*)\nself', dot))
     lines = {(nodes[a][:2], nodes[b][:2]): float(share) for a, b, share in
              re.findall(r'f(\d+) -> f(\d+) \[label="([\d.]+) %"', dot)}
     stacks = cairn.collapsed(recording[0])
@@ -444,6 +448,28 @@ def test_names_are_shown_and_not_obeyed(cairn, python, browser):
     assert any(text.startswith("invalid") and "\ufffd" in text for text in texts)
 
 
+def test_names_are_chosen_on_the_command_line_as_on_the_page(cairn, python, browser):
+    """Also those that the page writes otherwise than they are."""
+    file, ended = cairn.record(python, "hostile.py", 1.4)
+    page_file = make(cairn, file)
+    count = 0
+    with opened(browser, page_file, "#tab=explore") as page:
+        for number, function in enumerate(parts_of_functions(page_file)):
+            if visible(function["qualname"]).isascii() and "\\" not in visible(function["qualname"]):
+                continue
+            page.evaluate("hash => { location.hash = hash; }", f"#tab=explore&function={number}")
+            expect(page.locator(".selected")).to_be_visible()
+            page.keyboard.press("f")
+            words = shlex.split(page.locator("code.command").inner_text())
+            shown_s = seconds(page.locator("#flame").inner_text().split(": ")[1])
+            told = cairn.report(file, *words[2:])
+            assert shown_s == pytest.approx(told["total_s"] - told["idle_s"], rel=0.006), function
+            page.keyboard.press("x")
+            expect(page.locator("code.command")).to_have_count(0)
+            count += 1
+    assert count >= 4
+
+
 def axe():
     return (resources.files("axe_playwright_python") / "axe.min.js").read_text()
 
@@ -465,6 +491,50 @@ def test_it_fits_and_is_accessible(cairn, recording, browser, theme, size):
         dark = page.evaluate("getComputedStyle(document.body).backgroundColor") != (
             "rgb(255, 255, 255)")
     assert dark == (theme == "dark")
+
+
+def test_a_call_graph_larger_than_its_frame(cairn, folder, browser):
+    """What has the focus is on the screen, and what is not drawn is told with the reason."""
+    names = [f"f{i} (/u/a.py:{i})" for i in range(1, 701)]
+    lines = [f"{';'.join(names[at:at + 20])} 10\n" for at in range(0, 700, 7)]
+    (folder / "a.txt").write_text("".join(f"main (/u/a.py:900);{line}" for line in lines)
+                                  + "main (/u/a.py:900);rare (/u/a.py:901) 1\n")
+    file = make(cairn, folder / "a.txt")
+    with opened(browser, file, "#tab=explore&shape=call+graph&cutoff=1") as page:
+        expect(page.locator("svg.calls g")).to_have_count(150)
+        said = page.locator("p.detail", has_text="The redder").text_content()
+        page.locator("svg.calls").focus()
+        seen = set()
+        for _ in range(12):
+            page.keyboard.press("Tab")
+            frame, box = (page.locator(each).bounding_box() for each in ("svg.calls", "svg.calls g:focus"))
+            assert frame["x"] <= box["x"] and box["x"] + box["width"] <= frame["x"] + frame["width"], box
+            assert frame["y"] <= box["y"] and box["y"] + box["height"] <= frame["y"] + frame["height"], box
+            seen.add(page.locator("svg.calls g:focus").get_attribute("aria-label"))
+    assert len(seen) == 12
+    assert "1 function below the cutoff" in said and "551 behind the first 150" in said, said
+
+
+LONG = "a_function_whose_name_is_longer_than_a_box_of_the_call_graph_can_be_wide"
+
+
+@pytest.mark.parametrize("names", ["short", "long"])
+def test_boxes_of_the_call_graph_are_called_what_they_say(cairn, folder, browser, names):
+    """Who speaks to the page says what is written in a box, and who hears it hears the whole name."""
+    (folder / "a.txt").write_text("main (/u/a.py:1);main (/u/a.py:1) 30\nmain (/u/a.py:1) 20\n"
+                                  f"main (/u/a.py:1);{LONG if names == 'long' else 'f'} (/u/a.py:9) 50\n")
+    file = make(cairn, folder / "a.txt")
+    with opened(browser, file, "#tab=explore&shape=call+graph") as page:
+        expect(page.locator("svg.calls g")).to_have_count(2)
+        page.evaluate(axe())
+        found = page.evaluate("axe.run('svg.calls', {runOnly: ['label-content-name-mismatch']}).then("
+                              "(found) => [found.violations, found.passes].map((each) => each.flatMap("
+                              "({nodes}) => nodes.map(({html}) => html))))")
+        labels = page.locator("svg.calls g").evaluate_all(
+            "all => all.map((each) => each.getAttribute('aria-label'))")
+    faults, passes = found
+    assert faults == [] and len(passes) == 2, found
+    assert names == "short" or any(LONG in label for label in labels), labels
 
 
 @pytest.mark.parametrize("damage", ["foreign", "empty", "cut", "garbled", "folder", "pipe"])

@@ -102,6 +102,8 @@ def test_it_is_sorted_and_searched(cairn, recordings, browser):
             keys = [calls_of(each)[0] if cell == 0 else seconds(each) for each in shown]
             assert keys == sorted(keys, reverse=True) and len(set(keys)) > 5
         table.get_by_role("button", name="filename").click()
+        expect(table.get_by_role("columnheader", name="filename")).to_have_attribute(
+            "aria-sort", "ascending")
         names = [row[-1] for row in call_table(page)]
         assert names == sorted(names)
         page.get_by_label("Search").fill("paged.py")

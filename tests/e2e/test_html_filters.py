@@ -1,6 +1,7 @@
 """The page's filters on what was counted: what the recording can tell of a part obeys them, and beside
 what it cannot the page says so."""
 import re
+import shlex
 
 import pytest
 from playwright.sync_api import expect
@@ -171,17 +172,95 @@ def test_a_region_is_a_filter_of_every_view(cairn, regions, browser):
         # Its lane is of the thread that it was in alone.
         assert page.locator(".lane-strip canvas").bounding_box()["height"] == pytest.approx(30, abs=4)
         tab(page, "Overview").click()
-        expect(page.get_by_role("tabpanel")).to_contain_text("about the whole recording")
+        expect(page.get_by_role("tabpanel")).to_contain_text("about all that this page holds")
         for _ in range(3):
             page.go_back()
         expect(page.get_by_role("combobox", name="Region")).to_have_value("-1")
     with opened(browser, file) as page:
         page.locator("section", has=page.locator("#regions")).get_by_text("a*b [c]").click(
             button="right")
+        page.evaluate("navigator.clipboard.writeText = async (text) => { window.copied = text; }")
+        page.get_by_role("menuitem", name="Copy as command").click()
+        assert page.evaluate("window.copied") == r"cairn report --region 'a\*b \[c]'"
+        page.locator("section", has=page.locator("#regions")).get_by_text("a*b [c]").click(
+            button="right")
         page.get_by_role("menuitem", name="Filter: only what was done in it").click()
         expect(page.locator("code.command")).to_have_text(r"cairn report --region 'a\*b \[c]'")
         page.keyboard.press("x")
         assert page.locator("code.command").count() == 0
+
+
+@pytest.mark.parametrize("made, then, wanted", [
+    (["--from", "40ms", "--to", "250ms", "--ignore", "seldom"], "thread=0", []),
+    (["--from", "40ms", "--ignore", "seldom"], "from=2&to=5&hide=sleep%7C%5Eusual", ["--ignore"]),
+    (["--thread", "MainThread", "--while", "gil_held", "--metric", "cpu"], "idle=1", []),
+    (["--focus", "<module>", "--only-my-code"], "process=0", ["--only-my-code", "--process"]),
+])
+def test_the_command_holds_what_the_page_was_made_of(cairn, regions, browser, made, then, wanted):
+    """And what is chosen on it, so that both tell the same."""
+    file = make(cairn, regions, *made)
+    with opened(browser, file, f"#tab=explore&{then}") as page:
+        command = shlex.split(page.locator("code.command").inner_text())
+        shown_s = seconds(page.locator("#flame").inner_text().split(": ")[1])
+        tab(page, "Overview").click()
+        page.get_by_text("What is in this file").click()
+        told = page.get_by_text("Only what was chosen when it was made").inner_text()
+    assert command[:2] == ["cairn", "report"]
+    assert all(command.count(word) == 1 for word in [*made[::2], *wanted] if word[:2] == "--")
+    report = cairn.report(regions, *command[2:])
+    idle_s = 0 if "--idle" in command else report["idle_s"]
+    assert shown_s == pytest.approx(report["total_s"] - idle_s, rel=0.006)
+    said = shlex.split(told.partition(": ")[2])
+    assert sorted(said) == sorted(word for word in made if word not in ("--metric", "cpu"))
+
+
+def test_the_chart_of_calls_goes_and_comes_with_what_it_shows(cairn, python, browser):
+    """Of a thread without any it is not there; it is drawn as soon as there is something again."""
+    if not python.has_engine():
+        pytest.skip("no module was built for it")
+    (cairn.folder / "apart.py").write_text(
+        "import threading, time, cairn\n"
+        "thread = threading.Thread(target=time.sleep, args=(0.3,), name='beside')\n"
+        "thread.start()\n"
+        "with cairn.region('page'):\n"
+        "    time.sleep(0.2)\n"
+        "thread.join()\n")
+    cairn("run", "--report", "none", "-o", "x.cairn", "--", python.executable, "apart.py",
+          env={"PYTHONPATH": python.package()}).expect()
+    file = make(cairn, cairn.folder / "x.cairn")
+    _, data = parts(file)
+    beside = next(i for i, thread in enumerate(data["threads"]) if thread["name"] == "beside")
+    with opened(browser, file, f"#tab=explore&thread={beside}") as page:
+        thread = page.get_by_role("combobox", name="Thread", exact=True)
+        for choice, charts in (("-1", 1), (str(beside), 0), ("-1", 1)):
+            thread.select_option(choice)
+            expect(page.locator("canvas.call-chart")).to_have_count(charts)
+        page.wait_for_function("""() => {
+            const canvas = document.querySelector('canvas.call-chart');
+            return canvas.width > 300
+                && canvas.getContext('2d').getImageData(0, 0, canvas.width, 14).data.some(Boolean);
+        }""")
+
+
+def test_a_box_without_time_in_what_is_chosen_is_not_zoomed_to(cairn, regions, browser):
+    """All is shown then, and the box again when there is something of it."""
+    file = make(cairn, regions)
+    _, data = parts(file)
+    beside = next(i for i, thread in enumerate(data["threads"]) if thread["name"] != "MainThread")
+    with opened(browser, file, "#tab=explore") as page:
+        row = page.locator("[role=treegrid] tbody tr", has_text="<module>").first
+        row.click(button="right")
+        page.get_by_role("menuitem", name="Drill: zoom in to it").click()
+        first = page.locator("[role=treegrid] tbody tr").first
+        expect(first).to_contain_text("<module>")
+        thread = page.get_by_role("combobox", name="Thread", exact=True)
+        thread.select_option(str(beside))
+        expect(first).to_contain_text("all")
+        page.locator("section:has(#flame) canvas").focus()
+        page.keyboard.press("ArrowDown")
+        expect(page.locator("#flame-detail")).to_contain_text("100 %")
+        thread.select_option("-1")
+        expect(first).to_contain_text("<module>")
 
 
 def test_what_a_region_leaves_alone_says_so(cairn, python, browser):
@@ -195,12 +274,16 @@ def test_what_a_region_leaves_alone_says_so(cairn, python, browser):
         expect(page.locator("header .warn")).to_contain_text("the chosen region is left out of them")
         expect(page.locator("section", has=page.locator("#hot-lines")).locator(".warn")
                ).to_contain_text("(region)")
+    with opened(browser, file, "#region=0&metric=counted&hide=nowhere") as page:
+        command = shlex.split(page.locator("code.command").inner_text())
+    assert cairn.report(cairn.folder / "x.cairn", *command[2:])["metric"] == "counted"
 
 
 def test_compared_is_a_region_with_one_of_that_name(cairn, regions, browser):
     file = make(cairn, regions, "--before", regions)
-    with opened(browser, file, "#tab=compare&region=0&metric=wall&scale=time") as page:
+    with opened(browser, file, "#tab=compare&metric=wall&scale=time") as page:
         told = cairn.report(regions, "--region", "page")
+        page.get_by_role("combobox", name="Region").select_option(label="page")
         text = page.locator("#panel .verdict").inner_text()
         assert page.get_by_role("combobox", name="Region").locator("option:checked").inner_text() == "page"
         left, right = (seconds(part) for part in re.match(

@@ -1,4 +1,5 @@
 """Files of other tools: what they hold is told, and nothing that they do not hold."""
+import base64
 import contextlib
 import cProfile
 import csv
@@ -207,6 +208,284 @@ def test_callgrind_as_valgrind_wrote_it(cairn, folder):
     assert report["quality"]["stacks"] == "inferred"
     check_calls(report, execute(["callgrind_annotate", "--threshold=100", "--inclusive=yes", "--tree=caller",
                                  "out"], cwd=folder).expect().text)
+
+
+CYCLE = """# callgrind format
+events: Ir
+summary: 1000
+fl=a.c
+fn=main
+1 10
+cfn=even
+calls=1 1
+1 990
+fn=even
+2 100
+cfn=work
+calls=10 1
+2 300
+cfn=odd
+calls=9 1
+2 5000
+fn=odd
+3 90
+cfn=work
+calls=9 1
+3 500
+cfn=even
+calls=9 1
+3 4500
+fn=work
+4 800
+
+totals: 1000
+"""
+
+
+def stacks_of(cairn, file):
+    """{functions from the root on: ns} of a file that `cairn export` reads."""
+    document = json.loads(cairn("export", "-f", "speedscope", file).expect().out)
+    names = [frame["name"] for frame in document["shared"]["frames"]]
+    sums = {}
+    for profile in document["profiles"]:
+        assert profile["unit"] == "nanoseconds"
+        for stack, weight in zip(profile["samples"], profile["weights"]):
+            place = ";".join(names[frame] for frame in stack)
+            sums[place] = sums.get(place, 0) + weight
+    return sums
+
+
+def test_callgrind_s_cycles_stand_where_they_are_entered(cairn, folder):
+    """What functions that call each other took, and what took others for them, hangs below who called
+    the first of them: the file's own costs, each call's in full."""
+    (folder / "out").write_text(CYCLE)
+    stacks = stacks_of(cairn, "out")
+    assert all(stack.startswith("main") for stack in stacks), stacks
+    assert sum(stacks.values()) == 1000
+    below = {}
+    for stack, cost in stacks.items():
+        end = ";".join(stack.split(";")[-2:])
+        below[end] = below.get(end, 0) + cost
+    assert below["even;work"] == 300 and below["odd;work"] == 500 and below["main"] == 10
+    assert {end.split(";")[-1] for end in below} == {"main", "even", "odd", "work"}
+    assert stacks["main;even;odd;work"] == 500 and stacks["main;even;odd"] == 90
+    assert cairn.report("out")["quality"]["stacks"] == "inferred"
+
+
+def test_a_cycle_that_nobody_calls_begins_where_it_is_largest(cairn, folder):
+    (folder / "out").write_text(CYCLE[: CYCLE.index("fn=main")] + CYCLE[CYCLE.index("\nfn=even") :])
+    stacks = stacks_of(cairn, "out")
+    assert sum(stacks.values()) == 990 and stacks["even;odd;work"] == 500
+    assert all(stack.startswith("even") for stack in stacks), stacks
+
+
+def incomplete(cairn, folder, text):
+    (folder / "out").write_text(text)
+    said = cairn.report("out", "--idle")["quality"]["incomplete"]
+    told = " ".join(cairn("report", "out").expect().text.split())
+    assert ("incomplete: " in told) == (said is not None)
+    assert said is None or f"incomplete: {said}" in told
+    return said
+
+
+def test_a_callgrind_file_that_was_cut_says_so(cairn, folder):
+    """By what it says that it costs, by a function or a call without its cost, by a line without its
+    end. A file without sums that ends well is as good as a whole one."""
+    bare = CYCLE.replace("summary: 1000\n", "").replace("\ntotals: 1000\n", "")
+    assert incomplete(cairn, folder, CYCLE) is None
+    assert incomplete(cairn, folder, CYCLE.replace("summary: 1000\n", "")) is None
+    assert incomplete(cairn, folder, bare) is None
+    assert incomplete(cairn, folder, CYCLE[: CYCLE.index("\nfn=work") + 1]) == (
+        "its functions have 200 of the 1,000 Ir that it tells of")
+    assert incomplete(cairn, folder, CYCLE.replace("4 800", "4 700")) == (
+        "its functions have 900 of the 1,000 Ir that it tells of")
+    assert incomplete(cairn, folder, bare[: bare.index("4 800")]) == "it ends within a function"
+    assert incomplete(cairn, folder, bare[: bare.index("3 4500")]) == "it ends within a call"
+    assert incomplete(cairn, folder, bare[: bare.index("\nfn=work") + 6]) == "its last line has no end"
+    assert incomplete(cairn, folder, bare.rstrip("\n")) is None  # as yappi ends its files
+    for at in range(CYCLE.index("fn=main"), CYCLE.index("4 800") + 5):  # wherever it is cut
+        assert incomplete(cairn, folder, CYCLE[:at]), CYCLE[:at]
+
+
+def title_of(cairn, folder, *options):
+    cairn("html", "--force", "-o", "x.html", *options).expect()
+    page = (folder / "x.html").read_text()
+    data = json.loads(gzip.decompress(base64.b64decode(re.search('id="data">([^<]*)<', page)[1])))
+    return re.search("<title>(.*?)</title>", page)[1], data["recording"]["program"]
+
+
+def test_a_page_is_named_after_its_file_or_the_program_it_is_of(cairn, folder):
+    (folder / "nightly&c.out").write_text(CYCLE)
+    assert title_of(cairn, folder, "nightly&c.out") == ("nightly&amp;c.out - Cairn", "nightly&c.out")
+    cairn("import", "-o", "other.cairn", "nightly&c.out").expect()
+    assert title_of(cairn, folder, "other.cairn") == ("nightly&amp;c.out - Cairn", "nightly&c.out")
+    assert title_of(cairn, folder, "--redact", "nightly&c.out") == ("Cairn", "")
+    (folder / "out").write_text("# callgrind format\ncmd:  ./shop --fast\n" + CYCLE)
+    assert title_of(cairn, folder, "out") == ("./shop --fast - Cairn", "shop")
+    assert cairn.report("out")["recording"]["command"] == "./shop --fast"
+
+
+def test_numbers_of_samples_that_a_file_does_not_tell_are_not_exported(cairn, folder):
+    (folder / "x").write_text("a;b 3\na 2\n")
+    text = cairn("export", "-f", "callgrind", "x").expect().text
+    assert "events: ns\n" in text and "summary: 5000\n" in text and "amples" not in text
+    (folder / "y").write_text(text)
+    assert cairn.report("y")["quality"]["incomplete"] is None
+    assert cairn.report("y")["total_s"] == cairn.report("x")["total_s"] == 5e-6
+    profile = {"nodes": [{"id": 1, "callFrame": {"functionName": "f", "url": "", "lineNumber": 0}}],
+               "startTime": 0, "endTime": 10, "timeDeltas": [5, 5], "samples": [1, 1]}  # fmt: skip
+    (folder / "z").write_text(json.dumps(profile))
+    assert "events: ns samples\n" in cairn("export", "-f", "callgrind", "z").expect().text
+
+
+def test_perf_s_own_file_is_told_from_what_it_prints(cairn, folder):
+    (folder / "perf.data").write_bytes(b"PERFILE2" + bytes(4096))
+    assert "perf script" in cairn("report", "perf.data").expect(123).talk
+
+
+STRANGERS = {  # how the file begins, and what to do instead
+    "pyinstrument-session": ('{"start_time": 1.5, "duration": 1.3, "sample_count": 2, "start_call_stack": [',
+                             "pyinstrument --load x -r speedscope"),
+    "pyinstrument-json": ('{"start_time": 1.6,"duration": 1.4,"sample_count": 2,"target_description": "Program",'
+                          '"cpu_time": 0.4,"root_frame": {"function": "f"}}', "pyinstrument -r speedscope"),
+    "scalene": ('{\n    "alloc_samples": 0,\n    "args": [\n        "prog.py"\n    ]\n}', "scalene view"),
+    "memray": (b"\x04\x22\x4d\x18\x40\x40\xc0\xb3\x38\0\0\xfa\x04memray\0\x0d", "memray flamegraph x"),
+    "memray-plain": (b"memray\0\x0d\0\0\0", "memray flamegraph x"),
+    "heapprofile": ('{"head":{"callFrame":{"functionName":"(root)"},"selfSize":0},"samples":[]}', "--cpu-prof"),
+    "v8-log": ("v8-version,11,3,244,8,-node.38,0\nv8-platform,linux,linux\n", "node --cpu-prof"),
+    "v8-log-json": ('{\n  "code": [\n  {\n    "name": "/usr/bin/node",\n    "type": "SHARED_LIB"\n  }]}',
+                    "node --cpu-prof"),
+    "heap": ("heap profile: 100262: 104858500 [102291: 116211515] @ heapprofile\n 1: 2 [3: 4] @ 0x1\n", "memory"),
+    "raw": ("--- symbol\nbinary=./g\n0x1 inner\n---\n--- profile\n", "--raw"),
+    "page": ("<!doctype html>\n<html><body>x</body></html>", "a page"),
+    "picture": ('<?xml version="1.0" standalone="no"?>\n<svg version="1.1"></svg>', "a picture"),
+    "program": (b"\x7fELF\x02\x01\x01" + bytes(64), "a program"),
+    "nothing": ("", "empty"),
+}
+
+
+@pytest.mark.parametrize("kind", STRANGERS)
+def test_files_that_others_write_and_nobody_reads_here_are_known(cairn, folder, kind):
+    """What it is, and what to do: of a file of a tool that people use beside this one."""
+    data, said = STRANGERS[kind]
+    (folder / "x").write_bytes(data if isinstance(data, bytes) else data.encode())
+    for command in (["report", "x"], ["import", "-o", "y.cairn", "x"], ["html", "-o", "y.html", "x"]):
+        ended = cairn(*command).expect(123)
+        assert said in ended.talk, ended.talk
+        assert len(ended.talk.strip().splitlines()) <= 4 and not (folder / "y.cairn").exists()
+
+
+AUSTIN = """# austin: 4.0.0
+# interval: 1000
+# mode: {mode}
+# python: 3.11.7
+P10;T0:10;/u/a.py:<module>:9;/u/a.py:work:4 300
+P10;T0:10;/u/a.py:<module>:9 50
+
+# saturation: 3/628
+# errors: 2/628
+P10;T0:10 7
+"""
+
+
+def test_the_text_of_austin_says_what_it_is_of(cairn, folder):
+    """As `mojo2austin` of Austin 4 writes it: facts stand between the stacks."""
+    (folder / "wall").write_text(AUSTIN.format(mode="wall"))
+    (folder / "memory").write_text(AUSTIN.format(mode="memory"))
+    told = cairn.report("wall", "--idle")
+    assert rows_of(told) == pytest.approx({"work": 0.0003, "<module>": 0.00005, "[not python]": 0.000007})
+    ended = cairn("report", "memory").expect(123)
+    assert "memory" in ended.talk and "no times" in ended.talk
+
+
+def test_memory_that_austin_saw_is_no_time(cairn, folder):
+    data = [b"MOJ" + mojo_number(3) + b"\1mode\0memory\0",
+            mojo_sample(3, 11, "main", mojo_string(5, "a.py"), mojo_string(6, "f"), mojo_frame(3, 3, 5, 6, 4),
+                        b"\5" + mojo_number(3), b"\12" + mojo_number(4096))]  # fmt: skip
+    (folder / "x.mojo").write_bytes(b"".join(data))
+    ended = cairn("report", "x.mojo").expect(123)
+    assert "memory" in ended.talk and "no times" in ended.talk
+
+
+def test_calls_of_a_prof_that_counts_none_are_not_known(cairn, folder):
+    """pyinstrument writes -1 for them."""
+    main, work = ("a.py", 1, "main"), ("a.py", 5, "work")
+    (folder / "x").write_bytes(marshal.dumps({
+        main: (-1, -1, 0.25, 1.0, {}), work: (-1, -1, 0.75, 0.75, {main: (-1, -1, 0.75, 0.75)})}))  # fmt: skip
+    rows = {row["qualname"]: row for row in cairn.report("x")["rows"]}
+    assert rows["work"]["calls"] is rows["work"]["primitive_calls"] is None
+    assert (rows["work"]["self_s"], rows["main"]["total_s"]) == (0.75, 1.0)
+    text = cairn("report", "x").expect().text
+    assert not re.search(r"18,?446|-1\b", text) and "no calls counted" in text
+    for form in ("callgrind", "pstats", "csv", "dot"):
+        cairn("export", "--force", "-f", form, "-o", "y", "x").expect()
+        assert form == "pstats" or "18446744073709551615" not in (folder / "y").read_text()
+    cairn("export", "--force", "-f", "callgrind", "-o", "y", "x").expect()
+    assert cairn.report("y")["total_s"] == 1.0
+    for form in ("pstats", "dot"):
+        told = cairn("export", "--force", "-f", form, "-o", "y", "x").expect().talk
+        assert "how often 2 functions were called: the file that was read does not tell" in told
+        assert "samples" not in told and "recursed" not in told
+
+
+def test_many_callers_of_one_that_calls_many_take_no_time_for_each_pair(cairn, folder):
+    """12,000 functions call one that calls 100,000: 1.2 billion ways, of which hardly one is worth a stack."""
+    callers, callees = 12_000, 100_000
+    each_ns = callers * 10_000_000 // callees
+    lines = ["# callgrind format", "events: ns", "fl=a.c", "fn=hub", f"1 {callers}"]
+    for i in range(callees):
+        lines += [f"cfn=g{i}", "calls=1 1", f"1 {each_ns}"]
+    for i in range(callees):
+        lines += [f"fn=g{i}", f"1 {each_ns}"]
+    for i in range(callers):
+        lines += [f"fn=c{i}", "1 100", "cfn=hub", "calls=1 1", "1 10000000"]
+    (folder / "out").write_text("\n".join(lines) + "\n")
+    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+    total_s = cairn.report("out")["total_s"]
+    took_s = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
+    assert total_s == (callees * each_ns + callers * 101) / 1e9
+    assert took_s < 3, took_s
+
+
+def test_who_starts_a_program_is_called_by_nobody(cairn, folder):
+    """callgrind counts no call of the outermost function; formats without a word for it show a 0."""
+    (folder / "out").write_text(CYCLE)
+    for command in (["export", "-f", "pstats", "-o", "x", "out"], ["export", "-f", "dot", "out"], ["gprof2dot", "-f", "callgrind", "out"]):
+        told = " ".join(cairn(*command).expect().talk.split())
+        assert ("which calls of 2 functions recursed: the file that was read does not tell, and they stand as if "
+                "none did; nor how often 1 function was called: the file that was read does not tell, and 0 stands "
+                "for it") in told, told
+        assert "samples" not in told
+
+
+def test_what_ncalls_counts_is_told_of_each_kind(cairn, folder):
+    profile = {"nodes": [{"id": 1, "callFrame": {"functionName": "f", "url": "", "lineNumber": 0}}],
+               "startTime": 0, "endTime": 10, "timeDeltas": [5, 5], "samples": [1, 1]}  # fmt: skip
+    (folder / "sampled").write_text(json.dumps(profile))
+    (folder / "folded").write_text("a;b 3\na 2\n")
+    (folder / "counted").write_bytes(marshal.dumps({("a.py", 1, "main"): (1, 1, 0.25, 1.0, {})}))
+    for name, wanted in (("sampled", "ncalls is how many samples met a function"), ("counted", None),
+                         ("folded", "ncalls is how many pieces of the file that was read met a function")):
+        told = cairn("export", "--force", "-f", "pstats", "-o", "x", name).expect().talk
+        assert wanted in told if wanted else "ncalls" not in told, told
+
+
+def test_speedscope_s_empty_stacks_are_counted(cairn, folder):
+    """Of samples, and of events: time in which no frame is open is a gap, which is told."""
+    shared = {"frames": [{"name": "work"}]}
+    sampled = {"type": "sampled", "name": "t", "unit": "milliseconds", "startValue": 0, "endValue": 60,
+               "samples": [[0], [], [0], [], []], "weights": [10, 20, 10, 5, 0]}  # fmt: skip
+    evented = {"type": "evented", "name": "e", "unit": "milliseconds", "startValue": 0, "endValue": 60,
+               "events": [{"type": what, "frame": 0, "at": at} for what, at in
+                          [("O", 10), ("C", 20), ("O", 50), ("C", 60)]]}  # fmt: skip
+    for profiles, said in [([sampled], "2 stretches without a stack, 25 ms in all"),
+                           ([evented], "1 stretch without a stack, 30 ms in all")]:  # fmt: skip
+        (folder / "x").write_text(json.dumps(
+            {"$schema": "https://www.speedscope.app/file-format-schema.json", "shared": shared,
+             "profiles": profiles}))  # fmt: skip
+        assert cairn.report("x")["total_s"] == pytest.approx(0.02)
+        told = " ".join(cairn("report", "x").expect().text.split())
+        assert f"left out: {said}" in told
 
 
 def check_calls(report, told):

@@ -105,7 +105,8 @@ def test_what_recursed_is_not_known_everywhere(cairn, profiled, browser, folder)
     assert re.search(r" 1500/300 .* again\n", shown)
     for command in (["gprof2dot", file], ["export", "-f", "dot", file],
                     ["export", "-f", "pstats", "-o", folder / "x.pstats", file]):
-        assert "which calls of 2 functions recursed" in cairn(*command).expect().talk
+        told = cairn(*command).expect().talk
+        assert "which calls of 2 functions recursed" in told and "how often 1 function was called" in told, told
     assert "recursed" not in cairn("gprof2dot", "-f", "pstats", folder / "x.pstats").expect().talk
 
 

@@ -313,6 +313,20 @@ def test_a_line_means_the_function_that_it_lies_in(lines_of, counting, line, fun
     assert {name for name, _ in hits} == functions
 
 
+@pytest.mark.parametrize("text, functions", [
+    ("between = work(1) + Box().method()", {"<module>"}),
+    ("    area = side * side", {"Box"}),
+    ("    return n + first", {"work"}),
+    ("        return self.area", {"method"}),
+])
+def test_what_stands_between_annotations_is_in_no_function(record, text, functions):
+    line = 1 + (harness.TARGETS / "annotated.py").read_text().splitlines().index(text)
+    report, _ = record("", f"--lines=annotated.py:{line}", program="annotated.py")
+    rows = report["lines"]
+    assert {row["function"].split(".")[-1] for row in rows if row["hits"]} == functions
+    assert line in {row["line"] for row in rows}
+
+
 def test_a_line_and_a_module(record):
     line = 1 + (harness.TARGETS / "line_work.py").read_text().splitlines().index("        yield i")
     report, _ = record("plain", f"--lines=line_work.py:{line}")
@@ -501,6 +515,29 @@ f(2)
 def test_a_debugger_that_goes_on(lines_of):
     hits, _ = lines_of(DEBUGGED, "--in", "f")
     assert hits == {("f", 3): 2, ("f", 4): 7, ("f", 5): 5, ("f", 6): 2}
+
+
+@pytest.mark.parametrize("options", [(), ("--opcodes",)])
+def test_what_a_trace_function_raises_is_raised(lines_of, options):
+    """Until 3.9 what the event of a line returns is forgotten where one of an instruction follows."""
+    hits, ended = lines_of(
+        "import sys\n"
+        "def refuses(frame, event, arg):\n"
+        "    if event == 'line' and frame.f_lineno == 8:\n"
+        "        raise KeyError(frame.f_code.co_name)\n"
+        "    return refuses\n"
+        "def f():\n"
+        "    n = 1\n"
+        "    return n\n"
+        "sys.settrace(refuses)\n"
+        "try:\n    f()\n"
+        "except KeyError as refused:\n    print(refused)\n"
+        "print(sys.gettrace())\n"
+        "f()\n",
+        "--in", "f", *options,
+    )  # fmt: skip
+    assert ended.text == "'f'\nNone\n"
+    assert hits["f", 7] == 2
 
 
 def test_a_trace_function_that_is_set_within_a_frame_is_told(lines_of, cairn, counting):

@@ -160,5 +160,6 @@ def test_what_cannot_be_merged_leaves_nothing(cairn, files, folder):
     (folder / "not.cairn").write_bytes(b"no recording")
     ended = cairn("merge", "-o", folder / "out", files[0], folder / "not.cairn")
     assert "not.cairn" in ended.expect(harness.DAMAGED).talk and not list(folder.glob("out*"))
+    assert "cairn import" in ended.talk
     ended = cairn("merge", *files).expect(harness.USAGE)
     assert "-o" in ended.talk

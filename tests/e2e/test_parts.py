@@ -17,16 +17,19 @@ from test_view import check_headers, page_of, serving
 SAMPLES = 1_000_000
 SLICES = 64
 STATES = 6  # columns of an answer below that are states
+IDLE = STATES  # the one that is waiting for work
 
 
 @pytest.fixture(scope="module")
 def large(tmp_path_factory):
-    """As the bench makes it: 200,000 stacks, 16 threads, a minute of samples at 1 kHz."""
+    """As the bench makes it, and some of it is waiting for work: 200,000 stacks, 16 threads, a minute of
+    samples at 1 kHz."""
     build = harness.ROOT / "build"
     subprocess.run(["meson", "compile", "-C", build, "large_recording"], check=True, timeout=300,
                    stdout=subprocess.DEVNULL)
     file = tmp_path_factory.mktemp("large") / "large.cairn"
-    subprocess.run([build / "bench" / "large_recording", file, str(SAMPLES)], check=True, timeout=300)
+    subprocess.run([build / "bench" / "large_recording", file, str(SAMPLES), "waiting"], check=True,
+                   timeout=300)
     return file
 
 
@@ -69,9 +72,9 @@ def test_a_part_of_the_time_is_asked_for(cairn, large, browser):  # noqa: F811
             assert answer.status == 200 and answer.headers["Content-Type"] == "application/octet-stream"
             check_headers(answer)
             columns = columns_of(body)
-            assert {*columns} <= {*data["asked"]} and len(columns) > 1
-            assert [*joined.values()] == [sum(columns.values())]
+            assert {*columns} <= {*data["asked"]} and len(columns) > 2 and columns[IDLE] > 0
             total = sum(columns.get(column, 0) for column in range(STATES))
+            assert joined == {data["asked"][0]: total, IDLE: columns[IDLE]}
             told = cairn.report(large, *flags_of(slices, begin, end))
             assert total == round(told["total_s"] * 1e9), (begin, end)
             lanes = sum(sum(column[begin:end]) for lane in data["lanes"]
@@ -88,10 +91,55 @@ def test_a_part_of_the_time_is_asked_for(cairn, large, browser):  # noqa: F811
             shown_is(cairn, page, large, flags_of(slices, 10, 14))
             page.evaluate("() => { location.hash = 'tab=explore&from=30&to=62&metric=runq'; }")
             shown_is(cairn, page, large, [*flags_of(slices, 30, 62), "--metric=runq"])
+            page.evaluate("() => { location.hash = 'tab=explore&from=30&to=62&focus=function_1.7'; }")
+            shown_is(cairn, page, large, [*flags_of(slices, 30, 62), "--focus=function_1.7"])
+            page.evaluate("() => { location.hash = 'tab=explore&from=10&to=14&hide=function_..20'; }")
+            shown_is(cairn, page, large, [*flags_of(slices, 10, 14), "--ignore=function_..20"])
             page.evaluate("() => { location.hash = 'from=10&to=14'; }")
             states_are(cairn, page, large, flags_of(slices, 10, 14))
             page.evaluate("() => { location.hash = 'tab=explore'; }")
             shown_is(cairn, page, large, [])
+
+
+@pytest.mark.parametrize("change", ["tab=overview&from=10&to=14", "tab=explore&from=10&to=14&metric=cpu"])
+def test_while_a_part_is_on_its_way_no_other_time_is_shown(cairn, large, browser, change):  # noqa: F811
+    """Of a part that is there without its states: the page goes on to show what it showed, dimmed."""
+    held, holds = [], []
+    with serving(cairn, large) as view, page_of(browser, view.link) as page:
+        tab(page, "Explore").click()
+        page.evaluate("() => { location.hash = 'tab=explore&from=10&to=14'; }")
+        slices = data_of(view.ask(Cookie=view.cookie)[1])["slices"]
+        shown_is(cairn, page, large, flags_of(slices, 10, 14))
+        before = page.locator("#panel").inner_text()
+        page.route("**/api/part?*", lambda route: held.append(route) if holds else route.continue_())
+        holds.append(True)
+        page.evaluate(f"() => {{ location.hash = '{change}'; }}")
+        expect(page.locator("#panel")).to_have_attribute("aria-busy", "true")
+        expect(page.locator("#panel")).to_have_css("opacity", "0.5")
+        assert page.locator("#panel").inner_text() == before
+        while held:
+            held.pop().continue_()
+        holds.clear()
+        if "cpu" in change:
+            shown_is(cairn, page, large, [*flags_of(slices, 10, 14), "--metric=cpu"])
+        else:
+            states_are(cairn, page, large, flags_of(slices, 10, 14))
+        expect(page.locator("#panel")).to_have_css("opacity", "1")
+
+
+def test_a_page_opened_at_a_part_shows_nothing_until_it_is_there(cairn, large, browser):  # noqa: F811
+    held = []
+    with serving(cairn, large) as view, page_of(browser, view.link) as page:
+        slices = data_of(view.ask(Cookie=view.cookie)[1])["slices"]
+        page.route("**/api/part?*", lambda route: held.append(route))
+        page.evaluate("() => { location.hash = 'tab=explore&from=10&to=14'; location.reload(); }")
+        panel = page.locator("#panel")
+        expect(panel).to_have_attribute("aria-busy", "true")
+        expect(panel).to_have_css("clip-path", "inset(50%)")
+        while held:
+            held.pop().continue_()
+        shown_is(cairn, page, large, flags_of(slices, 10, 14))
+        expect(panel).to_have_css("clip-path", "none")
 
 
 def states_are(cairn, page, file, flags):

@@ -165,8 +165,9 @@ def test_other_commands_open_no_file_that_a_profile_names(cairn, binary, folder)
 def test_a_profile_that_gperftools_wrote(cairn, folder):
     """Beside what the tool's own pprof says of the same two files."""
     pprof = shutil.which("google-pprof")
-    if pprof is None:
-        pytest.skip("google-perftools is not installed")
+    links = execute(["cc", "-shared", "-x", "c", "/dev/null", "-lprofiler", "-o", folder / "links"])
+    if pprof is None or links.status != 0:
+        pytest.skip("google-perftools and libgoogle-perftools-dev are not both installed")
     binary = Binary(folder, "-Wl,--no-as-needed", "-lprofiler")
     execute([binary.path], env={"CPUPROFILE": str(folder / "x.prof")}).expect()
     told = execute([pprof, "--text", binary.path, folder / "x.prof"]).expect().text

@@ -58,6 +58,19 @@ def test_exec_midway_keeps_both_programs(cairn, interpreter):
     )
 
 
+def test_exec_by_another_thread_begins_anew(cairn, interpreter):
+    """The thread that goes on under the number of the first has another clock than that had."""
+    seconds = 0.8
+    file, ended = cairn.record(interpreter, "exec_midway.py", seconds, "thread")
+    used_s, blind_s = ended.last_json()["cpu_s"], cairn.blind_s(file, ended)
+    cpu_s = time_in(cairn.collapsed(file, "--metric", "cpu"), "after_exec") / 1e6
+    print(f"\n{interpreter.label}: {cpu_s:.3f} of {used_s:.3f} s")
+    # Its first hundredths may be gone before the second Python is found and read.
+    assert 0.8 * used_s - blind_s < cpu_s < 1.05 * used_s + 0.02
+    wall_s = sum(cairn.collapsed(file).values()) / 1e6
+    assert wall_s < cairn.report(file)["recording"]["wall_s"] * 1.02 + 0.1
+
+
 def test_time_before_python_is_there_is_counted(cairn, interpreter, folder):
     words = " ".join(f"'{word}'" for word in interpreter.command("busy.py", 0.5))
     out = folder / "out.cairn"
@@ -102,3 +115,32 @@ def test_children_are_followed_without_root(cairn, folder):
     least_us = 400_000 - cairn.blind_s(folder / "x.cairn", ended) * 1e6
     for child in ended.last_json()["children"]:
         assert time_in(processes.get(child, {}), "child_work") > least_us
+
+
+def test_who_waits_for_a_processor_is_not_said_to_run(cairn, interpreter):
+    """What is counted between two entries of the kernel's book is set right when it was too much."""
+    file, ended = cairn.record(interpreter, "contended.py", 8)
+    used = {int(pid): seconds for pid, seconds in ended.last_json().items()}
+    rows = cairn.report(file, "--by", "process", "--metric", "cpu", "--limit", "20")["rows"]
+    told = {row["pid"]: row["self_s"] for row in rows if row["pid"] in used}
+    whole_s, told_s = sum(used.values()), sum(told.values())
+    print(f"\n{interpreter.label}: {told_s:.3f} of {whole_s:.3f} s, {told_s / whole_s:.3f}")
+    assert 0.98 * whole_s - cairn.blind_s(file, ended) < told_s < 1.02 * whole_s
+
+
+def test_no_wait_for_a_processor_is_told_twice(cairn, interpreter):
+    """Of who works and sleeps in turns beside somebody who only works: what it ran, waited and slept."""
+    file, ended = cairn.record(interpreter, "turns.py", 3)
+    facts, script = ended.last_json(), interpreter.path("turns.py")
+    if facts is None:
+        pytest.skip("this interpreter has no /proc: it cannot tell how long it waited for a processor")
+    truth = {"cpu": facts["cpu_s"], "runq": facts["runq_s"]}
+    truth["blocked"] = facts["wall_s"] - sum(truth.values())
+    near_s = 0.025 * facts["wall_s"] + cairn.blind_s(file, ended)
+    told = {}
+    for metric in truth:
+        stacks = cairn.collapsed(file, "--metric", metric)
+        told[metric] = (time_in(stacks, "main", script) - time_in(stacks, "compete", script)) / 1e6
+    print(f"\n{interpreter.label}: {told} of {truth}")
+    for metric, seconds in truth.items():
+        assert abs(told[metric] - seconds) < near_s, (metric, told, truth)

@@ -103,12 +103,19 @@ def test_the_newest_recording_is_meant_when_none_is_named(cairn, recording, fold
     (["function"], "needs a FUNCTION"), (["function", ""], "needs a FUNCTION"), (["function", "nosuchfunction"], "nosuchfunction"),
     (["function", "f-0000000000000000"], "f-0000000000000000"), (["function", "("], "regex"),
     (["flame", "spin"], "s-"), (["flame", "s-0000000000000001"], "s-0000000000000001"),
+    (["flame", "s-1"], "16 digits"),
     (["flame", "--by", "thread"], "by function or by line"), (["flame", "--cutoff", "101"], "100"),
     (["function", "a", "b"], '"b"'), (["table", "--by", "task"], "--by task"),
 ], ids=str)  # fmt: skip
 def test_what_is_asked_wrong_is_said(cairn, recording, words, said):
     ended = cairn("query", recording, *words).expect(harness.USAGE)
     assert ended.out == b"" and said in ended.talk
+
+
+def test_the_file_may_stand_behind_what_is_about_nothing_else(cairn, recording):
+    for query in ("overview", "table"):
+        wanted = cairn("query", recording, query, "--limit", "2").expect().json()
+        assert cairn("query", query, "--limit", "2", recording).expect().json() == wanted
 
 
 def test_what_cannot_be_read_is_one_clear_answer(cairn, folder):

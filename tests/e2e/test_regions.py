@@ -126,6 +126,13 @@ def test_one_object_may_be_entered_within_itself(cairn, interpreter, place):
     assert rows["kept"]["count"] == 10 and rows["kept"]["cut"] == 0
 
 
+def test_a_name_is_told_by_its_text(cairn, interpreter, place):
+    execute(command(interpreter, "names", "alone"), env={**cairn.environment(), **place}).expect()
+    _, rows, _ = record(cairn, interpreter, place, "names")
+    assert {name: row["count"] for name, row in rows.items()} == {
+        "one": 600, **{f"name {number}": 2 for number in range(300)}}  # fmt: skip
+
+
 def test_threads_that_share_an_object_leave_each_their_own(cairn, interpreter, place):
     _, rows, done = record(cairn, interpreter, place, "shared")
     lengths = done.last_json()["regions"]["shared"]

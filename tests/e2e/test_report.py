@@ -275,3 +275,21 @@ def test_only_harmless_environment_variables_are_recorded(cairn, python):
     text = json.dumps(cairn.report(file))
     assert "hunter2" not in text and "MY_TOKEN" not in text
     assert b"hunter2" not in file.read_bytes()
+
+
+def test_where_a_task_waits_is_short_and_whole(cairn, python, folder):
+    """A library's path gives way to what says how often and where."""
+    script = folder / "waits.py"
+    library = folder / "a_very_long_folder" / "site-packages" / "somebodys_library"
+    library.mkdir(parents=True)
+    (library / "waiting.py").write_text("async def wait(f):\n    await f()\n")
+    script.write_text(
+        f"import asyncio, sys\nsys.path.insert(0, {str(library)!r})\nimport waiting\n"
+        "def later():\n    loop = asyncio.get_running_loop()\n    future = loop.create_future()\n"
+        "    loop.call_later(0.5, future.set_result, None)\n    return future\n"
+        "asyncio.run(waiting.wait(later))\n"
+    )
+    file = folder / "waits.cairn"
+    cairn("run", "--report=none", "-o", file, "--python", python.executable, script).expect()
+    text = cairn("report", file).expect().text
+    assert re.search(r"waits \d+ % at somebodys_library/waiting\.py:2\n", text), text

@@ -9,8 +9,6 @@ import pytest
 import harness
 from harness import execute
 
-pytestmark = pytest.mark.alone
-
 
 def bin_with(folder, name, text):
     """A folder for PATH with one executable script in it."""
@@ -192,6 +190,7 @@ def test_an_existing_output_is_kept(cairn, python, folder):
     assert cairn.report(out)["schema"] >= 0
 
 
+@pytest.mark.alone
 def test_for_ends_the_recording_and_not_the_program(cairn, python, folder):
     out = folder / "out.cairn"
     ended = cairn("run", "--for", "400ms", "-o", out, "--", *python.command("busy.py", 1.5))
@@ -200,6 +199,7 @@ def test_for_ends_the_recording_and_not_the_program(cairn, python, folder):
     assert 0.1 < recorded_s < 0.5 + cairn.blind_s(out, ended), recorded_s
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("rate, hz", [("100hz", 100), ("500", 500)])
 def test_rate(cairn, python, rate, hz):
     """So many ticks were due while it ran. Each interval is between half the mean and three halves of it,
@@ -212,6 +212,7 @@ def test_rate(cairn, python, rate, hz):
     assert quality["ticks"] > 0
 
 
+@pytest.mark.alone
 def test_max_rate_is_faster_than_the_default(cairn, python):
     default, _ = cairn.record(python, "busy.py", 0.5)
     slow = cairn.report(default)["quality"]["ticks"]

@@ -200,6 +200,29 @@ def test_threads_that_the_kernel_does_not_list(cairn, interpreter):
         assert abs(seen[f"thread:{name}"] - cpu_s) < 0.25 * cpu_s + blind_s, (name, truth)
 
 
+def test_who_waits_for_a_program_lets_its_threads_end(cairn, python):
+    """Where all processors are taken Cairn goes before all others. It must not any more when it waits for
+    the program: one of whose threads was put off on its way out had it spin for 0.95 s, which is as long
+    as the kernel lets it."""
+    strace.require()
+    if os.geteuid() != 0:
+        pytest.skip("only root may go before all others")
+    crowd = harness.spawn(python.command("crowd.py", 8))
+    try:
+        assert harness.read_line(crowd) == "ready"
+        command = [cairn.binary, "run", "-o", "x.cairn", "--", *python.command("busy.py", 0.3)]
+        strace.traced(cairn.folder, ["-e", "trace=sched_setattr,wait4"], command,
+                      **cairn.options({})).expect()  # fmt: skip
+    finally:
+        harness.end_group(crowd)
+        harness.finish(crowd)
+    lines = (cairn.folder / "calls").read_text().splitlines()
+    policies = [re.search("SCHED_(RR|NORMAL|OTHER)", line) for line in lines]
+    (waits,) = [at for at, line in enumerate(lines) if "wait4(" in line and "WIFEXITED" in line]
+    before = [policy[1] for policy in policies[:waits] if policy]
+    assert "RR" in before and before[-1] != "RR", lines
+
+
 def test_asyncio_tasks(cairn, interpreter):
     file, ended = cairn.record(interpreter, "asyncio_pair.py", 1.2)
     facts = ended.last_json()

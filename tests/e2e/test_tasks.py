@@ -121,7 +121,8 @@ def test_short_tasks_stand_where_they_can(cairn, interpreter):
         file, ended = cairn.record(interpreter, "tasks_churn.py", SECONDS / RUNS)
         blind_s += cairn.blind_s(file, ended)
         tasks = {task["coroutine"]: task for task in cairn.report(file)["tasks"]}
-        for place in tasks["short"]["waits_at"]:
+        short = tasks.get("short", {"waits_at": [], "running_s": 0})  # of a run nothing may be told
+        for place in short["waits_at"]:
             whole_s += place["waiting_s"]
             if place["qualname"] == "[torn]":
                 torn_s += place["waiting_s"]
@@ -132,7 +133,7 @@ def test_short_tasks_stand_where_they_can(cairn, interpreter):
         ends = ("shutdown_asyncgens", "shutdown_default_executor")
         own = {name for name in tasks if name.rpartition(".")[2] not in ends}
         assert own <= {"main", "short", "sleeper"}
-        running_s += tasks["short"]["running_s"]
+        running_s += short["running_s"]
         asleep = tasks["sleeper"]
         asleep_s += asleep["waiting_s"]
         assert {p["qualname"] for p in asleep["waits_at"]} <= {"sleeper", "[torn]"}

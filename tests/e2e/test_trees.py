@@ -5,13 +5,13 @@ import re
 import subprocess
 import sys
 import urllib.request
+from pathlib import Path
 
 import pytest
 
 import harness
+import strace
 from harness import time_in
-
-pytestmark = pytest.mark.alone
 
 WORKERS = 4
 STEP_S = 0.1  # of trees.py: worker i takes (i + 1) of them
@@ -134,6 +134,7 @@ def test_gunicorn(cairn, folder):
     assert roles["worker"]["function"] == "answer"
 
 
+@pytest.mark.alone
 def test_a_child_that_lives_fifty_milliseconds_is_seen(cairn, interpreter):
     file, ended = cairn.record(interpreter, "trees.py", "brief", 20)
     rows = cairn.report(file, "--by", "process", "--idle")["rows"]
@@ -142,6 +143,7 @@ def test_a_child_that_lives_fifty_milliseconds_is_seen(cairn, interpreter):
     assert len(missing) <= cairn.blind_s(file, ended) // 0.04
 
 
+@pytest.mark.alone
 def test_children_are_found_without_records_of_forks(cairn, python, folder):
     file = folder / "polled.cairn"
     refuse = [sys.executable, harness.TARGETS / "refuse.py", "perf_event_open"]
@@ -155,6 +157,25 @@ def test_children_are_found_without_records_of_forks(cairn, python, folder):
     assert roles_of(report)["fork"]["count"] == len(seen)
 
 
+@pytest.mark.parametrize("records", [True, False])
+def test_who_is_over_and_not_waited_for_is_met_once(cairn, python, folder, records):
+    """A child that nobody waits for stays listed, without a thread."""
+    strace.require()
+    (folder / "x.py").write_text(
+        "import os, time\n"
+        "children = [os.fork() or os._exit(0) for _ in range(10)]\n"
+        "end = time.perf_counter() + 2.5\nwhile time.perf_counter() < end:\n    sum(range(1000))\n"
+        "print(*children)\n"
+    )
+    refuse = [] if records else [sys.executable, harness.TARGETS / "refuse.py", "perf_event_open"]
+    trace = ["strace", "-o", "calls", "-e", "trace=openat,readlink,readlinkat", *refuse]
+    run = [cairn.binary, "run", "-o", "x.cairn", "--python", python.executable, "x.py"]
+    ended = harness.execute([*trace, *run], **cairn.options({})).expect()
+    calls = (folder / "calls").read_text()
+    for child in ended.text.split():
+        assert calls.count(f'"/proc/{child}/task"') < 10, child
+
+
 # At 1 Hz all of them are over at the first tick, or at none.
 @pytest.mark.parametrize("rate", ["1khz", "1hz"])
 def test_children_that_are_over_at_once_are_counted(cairn, python, rate):
@@ -166,6 +187,7 @@ def test_children_that_are_over_at_once_are_counted(cairn, python, rate):
     assert seen + report["quality"]["unseen"] == len(ended.last_json()["children"])
 
 
+@pytest.mark.alone
 def test_records_that_the_kernel_had_no_room_for_are_counted(cairn, python):
     many = 200 * os.cpu_count()  # a processor's ring holds 170 records, and each has two
     file, ended = cairn.record(python, "trees.py", "unwatched", many)
@@ -210,6 +232,7 @@ def test_daemons_are_not_taken_for_the_program(cairn, interpreter, rate, count):
     assert {*roles} <= {"trees", "trees fork", "trees fork fork"}, report["roles"]
 
 
+@pytest.mark.alone
 def test_a_pid_that_is_used_again_is_another_process(cairn, python):
     if os.geteuid() != 0:
         pytest.skip("needs root, to choose the next pid")
@@ -226,6 +249,7 @@ def test_a_pid_that_is_used_again_is_another_process(cairn, python):
     assert time_in(stacks, "second_work") > least_us
 
 
+@pytest.mark.alone
 def test_two_hundred_children_cost_little(cairn, python):
     file, ended = cairn.record(python, "trees.py", "idle", 200)
     facts, report = ended.last_json(), cairn.report(file)
@@ -238,6 +262,53 @@ def test_two_hundred_children_cost_little(cairn, python):
     assert role["wall"]["max_s"] < max(facts["lived_s"]) + 0.1 + missed_s
     # 200 idle processes: what is paid is their discovery. Half a core it was, before.
     assert report["quality"]["own_cpu_s"] < 0.35 * report["recording"]["wall_s"]
+
+
+@pytest.mark.alone
+def test_two_hundred_that_all_work_cost_no_ticks(cairn, python, folder):
+    """They have two hundred times as much to do as there are processors, when they are met as well."""
+    if os.geteuid() != 0:
+        pytest.skip("only root may go before as many, the others wait in line")
+    count, seconds = 200, 4
+    crowd = harness.spawn(python.command("crowd.py", count))
+    try:
+        assert harness.read_line(crowd) == "ready"
+        ended = cairn("attach", "--for", f"{seconds}s", "-o", "out.cairn", crowd.pid).expect()
+    finally:
+        harness.end_group(crowd)
+        harness.finish(crowd)
+    report = cairn.report(folder / "out.cairn")
+    if report["recording"]["children"] != "perf":
+        pytest.skip("without the kernel's records every process is asked at every tick")
+    assert report["recording"]["processes"] == count + 1
+    assert report["quality"]["missed"] < 10 * seconds + 1000 * ended.taken_s
+    working = roles_of(report)["fork"]
+    assert working["count"] == working["sampled"] == count
+
+
+def cpu_s_of(pids):
+    """What the kernel has counted for them so far."""
+    stats = [Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split() for pid in pids]
+    return sum(int(fields[11]) + int(fields[12]) for fields in stats) / os.sysconf("SC_CLK_TCK")
+
+
+def test_children_that_are_there_already_did_nothing_before(cairn, python, folder):
+    """What they ran before somebody attached is not in the recording, however they are found."""
+    crowd = harness.spawn(python.command("crowd.py", 3))
+    try:
+        assert harness.read_line(crowd) == "ready"
+        children = Path(f"/proc/{crowd.pid}/task/{crowd.pid}/children").read_text().split()
+        while cpu_s_of(children) < 1:
+            os.sched_yield()
+        before_s = cpu_s_of(children)
+        cairn("attach", "--for", "700ms", "-o", "out.cairn", crowd.pid).expect()
+        ran_s = cpu_s_of(children) - before_s
+    finally:
+        harness.end_group(crowd)
+        harness.finish(crowd)
+    rows = cairn.report(folder / "out.cairn", "--by", "process", "--metric", "cpu")["rows"]
+    assert {row["pid"] for row in rows if row["self_s"]} == {int(pid) for pid in children}
+    assert sum(row["self_s"] for row in rows) <= ran_s + 0.01 * len(children)
 
 
 def test_processes_without_end_are_told_of_once(cairn, python, folder):

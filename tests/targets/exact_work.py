@@ -243,6 +243,30 @@ def profiled_by_cprofile():
     print(json.dumps(profile.getstats()[0].callcount))
 
 
+def sets_it_again():
+    """Takes the profile function away for a while, and then one of its own that passes events on."""
+    events = []
+
+    def note(frame, event, arg):
+        if event == "call" and frame.f_code is leaf.__code__:
+            events.append(event)
+        if before:
+            before(frame, event, arg)
+
+    leaf()
+    before = sys.getprofile()
+    sys.setprofile(None)
+    leaf()
+    sys.setprofile(before)
+    in_thread(20)
+    loop(10)
+    sys.setprofile(note)
+    loop(3)
+    sys.setprofile(before)
+    loop(100)
+    print(json.dumps([len(events), sys.getprofile() is before]))
+
+
 class Reference:
     """Slow and plain: each frame is kept, so that a second entry of it is a generator going on."""
 

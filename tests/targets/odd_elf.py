@@ -16,7 +16,7 @@ import sys
 SECTIONS, SYMBOLS = 4096, 1 << 20
 TABLE, NAMES = 1 << 20, 1 << 30  # where in the file they lie
 PAGE = 4096
-LOW = 0x10000000  # below the interpreter: files are looked into in the order of their addresses
+LOW = 0x10000  # the lowest address there may be: files are looked into in their order
 
 
 libc_mmap = ctypes.CDLL(None).mmap

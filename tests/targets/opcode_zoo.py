@@ -152,6 +152,15 @@ def loops(n):
     return found, squares, pairs, lazy, some, longest
 
 
+def on_lines_of_their_own(n):
+    return any(
+        i * k > 6
+        for i in range(n)
+        for k in range(n)
+        if i != k
+    ) or any(i > 4 for i in range(n))  # fmt: skip
+
+
 class Broken:
     def __iter__(self):
         return self
@@ -242,6 +251,8 @@ def run():
     with_blocks(6)
     kept = drive()
     loops(5)
+    for n in range(6):
+        on_lines_of_their_own(n)
     fails_everywhere()
     asyncio.run(waits(5))
     asyncio.run(cancelled())

@@ -230,6 +230,17 @@ def kept():
                 spin(0.001)
 
 
+def names():
+    """More names than are found by their address; each is an object of its own each time."""
+    same = [cairn.region("".join(("o", "ne"))) for _ in range(2)]
+    assert (same[0] is same[1]) == (sys.argv[2:] == ["alone"])  # nothing records
+    for _ in range(2):
+        for number in range(300):
+            for name in (f"name {number}", "one"):
+                with cairn.region(name) as region:
+                    assert repr(region) == f"cairn.region({name!r})"
+
+
 def shared():
     """One object in two threads: who enters first leaves first."""
     region = cairn.region("shared")

@@ -332,8 +332,10 @@ static void test_no_permission_is_told(void **state)
     int status;
 
     (void)state;
-    if (getuid() != 0)
+    if (getuid() != 0) {
+        print_message("# skip: root alone becomes somebody else\n");
         skip();
+    }
     child = start_python(PYTHON, sleeper);
     pid = fork();
     if (pid == 0) {

@@ -9,10 +9,12 @@
 
 #include <cmocka.h>
 
+#include "clock.h"
 #include "remains.h"
 #include "subject.h"
 
 #define SPAN_NS 1000000u
+#define LONG_NS 10000000000 /* of CPU time */
 
 static struct cairn_subject subject;
 static struct cairn_worker worker;
@@ -142,6 +144,7 @@ static void test_what_rows_hold_too_much_is_taken_back(void **state)
 static void test_what_nobody_who_is_met_has_room_for_goes_to_the_first_thread(void **state)
 {
     (void)state;
+    subject.remains.process_ns = LONG_NS;
     goes(900000, 900000);
     assert_int_equal(cairn_remains_missed_ns(&subject, 100 * SPAN_NS), 0); /* for the next */
     goes(2000000, 2000000);
@@ -155,6 +158,37 @@ static void test_what_nobody_who_is_met_has_room_for_goes_to_the_first_thread(vo
     assert_int_equal(rows_ns, 80000000);
 }
 
+/* A process that ends soon must not end with a good part of its time untold. */
+static void test_less_waits_for_the_next_where_less_was_run(void **state)
+{
+    (void)state;
+    goes(1500000, 1500000);
+    subject.remains.process_ns = 1600000;
+    assert_int_equal(cairn_remains_missed_ns(&subject, SPAN_NS), 1500000);
+    subject.remains.process_ns = LONG_NS / 10;
+    assert_int_equal(cairn_remains_missed_ns(&subject, SPAN_NS), 0);
+    goes(7000000, 7000000);
+    assert_int_equal(cairn_remains_missed_ns(&subject, SPAN_NS), 8500000);
+}
+
+static uint64_t missed_of_tick(bool threads_changed)
+{
+    cairn_remains_open(&subject, threads_changed);
+    subject.remains.process_ns = LONG_NS;
+    return cairn_remains_missed_ns(&subject, SPAN_NS);
+}
+
+/* Those that were met last stand for them: the next that is met may never come. */
+static void test_where_none_comes_for_a_while_nothing_waits_for_one(void **state)
+{
+    (void)state;
+    goes(2000000, 2000000);
+    for (int i = 0; i < 4; i++) /* it went before the first */
+        assert_int_equal(missed_of_tick(false), 0);
+    assert_int_equal(missed_of_tick(false), 2000000);
+    assert_int_equal(missed_of_tick(true), 0);
+}
+
 static void test_what_went_before_is_nobodys(void **state)
 {
     (void)state;
@@ -162,8 +196,30 @@ static void test_what_went_before_is_nobodys(void **state)
     cairn_remains_forget(&subject);
     assert_int_equal(subject.remains.left_ns, 0);
     assert_true(subject.remains.gone_ns > 0);
+    assert_true(cairn_remains_have_end(&subject));
     assert_true(cairn_remains_end(&subject) >= 0); /* what the test ran since */
     assert_true(cairn_remains_end(&subject) < 1000000000);
+}
+
+/* A list of threads that was cut short when Cairn attached lacks some that ran for long before. */
+static void test_who_was_left_out_of_the_first_list_is_not_new(void **state)
+{
+    struct cairn_proc_schedstat own = {0}, young = {.cpu_ns = 1};
+    uint64_t before_ns;
+
+    (void)state;
+    is_this_process();
+    own.cpu_ns = LONG_NS;
+    cairn_remains_forget(&subject);
+    assert_false(cairn_remains_met_late(&subject, &own)); /* of a new program all are new */
+    cairn_remains_attach(&subject);
+    before_ns = subject.remains.gone_ns;
+    own.cpu_ns = before_ns;
+    assert_false(cairn_remains_met_late(&subject, &young));
+    assert_int_equal(subject.remains.gone_ns, before_ns);
+    subject.remains.attached_ns = cairn_clock_mono_ns();
+    assert_true(cairn_remains_met_late(&subject, &own));
+    assert_int_equal(subject.remains.gone_ns, 0); /* it is in the books of those that live */
 }
 
 static void test_the_book_of_another_process_tells_nothing(void **state)
@@ -172,6 +228,7 @@ static void test_the_book_of_another_process_tells_nothing(void **state)
     is_this_process();
     subject.start_ns--; /* another one has its number now */
     goes(900000, 200000);
+    assert_false(cairn_remains_have_end(&subject));
     assert_int_equal(cairn_remains_end(&subject), 200000);
 }
 
@@ -188,6 +245,7 @@ static void test_without_all_books_only_loose_ends_are_left_over(void **state)
     cairn_remains_close(&subject);
     assert_int_equal(subject.remains.left_ns, 0);
     goes(500000, 200000);
+    assert_false(cairn_remains_have_end(&subject));
     assert_int_equal(cairn_remains_end(&subject), 200000);
 }
 
@@ -219,7 +277,10 @@ int main(void)
         cmocka_unit_test_setup(test_what_rows_hold_too_much_is_taken_back, setup),
         cmocka_unit_test_setup(test_what_nobody_who_is_met_has_room_for_goes_to_the_first_thread,
                                setup),
+        cmocka_unit_test_setup(test_less_waits_for_the_next_where_less_was_run, setup),
+        cmocka_unit_test_setup(test_where_none_comes_for_a_while_nothing_waits_for_one, setup),
         cmocka_unit_test_setup(test_what_went_before_is_nobodys, setup),
+        cmocka_unit_test_setup(test_who_was_left_out_of_the_first_list_is_not_new, setup),
         cmocka_unit_test_setup(test_the_book_of_another_process_tells_nothing, setup),
         cmocka_unit_test_setup(test_without_all_books_only_loose_ends_are_left_over, setup),
         cmocka_unit_test_setup(test_a_book_that_is_opened_for_each_look_is_one, setup),

@@ -15,15 +15,42 @@
 #include "story.h"
 
 #define MS 1000000u
+#define TICKS 6
+
+/* What the thread of number 10 ran in each tick from `first` on; nobody else ran. */
+static void check_running(struct cairn_model *model, uint64_t first, const uint64_t want_ms[TICKS])
+{
+    const struct cairn_thread *threads;
+    struct cairn_samples *samples;
+    struct cairn_sample sample;
+
+    cairn_model_threads(model, &threads);
+    assert_int_equal(
+        cairn_samples_open(model, STORY_START_NS + first * MS, UINT64_MAX, &samples, NULL), 0);
+    for (uint64_t i = first; i < TICKS; i++) {
+        for (int k = 0; k < 2; k++) {
+            uint64_t running_ns, number;
+
+            assert_int_equal(cairn_samples_next(samples, &sample), 0);
+            running_ns = sample.state_ns[CAIRN_STATE_RUNNING];
+            number = (sample.last_ns - STORY_START_NS) / MS - 1;
+            assert_int_equal(running_ns,
+                             threads[sample.thread].tid == 10 ? want_ms[number] * MS : 0);
+            assert_int_equal(running_ns + sample.state_ns[CAIRN_STATE_BLOCKED], MS);
+        }
+    }
+    assert_int_equal(cairn_samples_next(samples, &sample), -CAIRN_EEND);
+    assert_int_equal(cairn_samples_next(samples, &sample), -CAIRN_EEND);
+    assert_int_equal(cairn_samples_ticks(samples), TICKS - first);
+    cairn_samples_free(samples);
+}
 
 /* Time seen to run that a row has no room for goes to the thread's next rows; nothing is lost but
  * what is left at the very end. */
 static void test_what_does_not_fit_is_carried_on(void **state)
 {
-    static const uint64_t cpu_ms[] = {3, 0, 1, 0, 0, 2};
-    static const uint64_t want_ms[] = {1, 1, 1, 1, 0, 1};
-    struct cairn_samples *samples;
-    struct cairn_sample sample;
+    static const uint64_t cpu_ms[TICKS] = {3, 0, 1, 0, 0, 2};
+    static const uint64_t want_ms[TICKS] = {1, 1, 1, 1, 0, 1};
     struct cairn_model *model;
     struct story story;
     unsigned threads[2];
@@ -32,7 +59,7 @@ static void test_what_does_not_fit_is_carried_on(void **state)
     story_begin(&story, NULL, 1);
     threads[0] = story_thread(&story, 10, 10, "a");
     threads[1] = story_thread(&story, 10, 11, "b");
-    for (int i = 0; i < 6; i++) {
+    for (int i = 0; i < TICKS; i++) {
         story_tick(&story, MS);
         story_sample(&story, threads[0], "f /u/a.py:1", 1, cpu_ms[i] * MS);
         story_sample(&story, threads[1], "f /u/a.py:1", 1, 0); /* another's time stays apart */
@@ -40,23 +67,8 @@ static void test_what_does_not_fit_is_carried_on(void **state)
             story_flush(&story); /* and goes over the edge of a chunk */
     }
     model = story_end(&story);
-    assert_int_equal(cairn_samples_open(model, 0, UINT64_MAX, &samples, NULL), 0);
-    for (int i = 0; i < 12; i++) {
-        const struct cairn_thread *model_threads;
-        uint64_t running_ns, number;
-
-        assert_int_equal(cairn_samples_next(samples, &sample), 0);
-        cairn_model_threads(model, &model_threads);
-        running_ns = sample.state_ns[CAIRN_STATE_RUNNING];
-        number = (sample.last_ns - STORY_START_NS) / MS - 1;
-        assert_int_equal(running_ns,
-                         model_threads[sample.thread].tid == 10 ? want_ms[number] * MS : 0);
-        assert_int_equal(running_ns + sample.state_ns[CAIRN_STATE_BLOCKED], MS);
-    }
-    assert_int_equal(cairn_samples_next(samples, &sample), -CAIRN_EEND);
-    assert_int_equal(cairn_samples_next(samples, &sample), -CAIRN_EEND);
-    assert_int_equal(cairn_samples_ticks(samples), 6);
-    cairn_samples_free(samples);
+    check_running(model, 0, want_ms);
+    check_running(model, 3, want_ms); /* the first chunk does not touch that */
     cairn_model_free(model);
 }
 
@@ -106,7 +118,7 @@ static void test_rows_are_cut_at_ticks(void **state)
  * which has no window, of a third, which has one that holds no tick. */
 static void test_rows_are_cut_into_windows(void **state)
 {
-    enum { WINDOWS = 200, TICKS = 5 * WINDOWS };
+    enum { WINDOWS = 200, WINDOW_TICKS = 5 * WINDOWS };
     struct cairn_window items[WINDOWS + 1];
     size_t firsts[4] = {0};
     struct cairn_windows windows = {items, firsts};
@@ -120,10 +132,10 @@ static void test_rows_are_cut_into_windows(void **state)
     story_begin(&story, NULL, 1);
     for (unsigned i = 0; i < 3; i++)
         threads[i] = story_thread(&story, 10, 10 + i, "a");
-    for (int i = 0; i < TICKS; i++)
+    for (int i = 0; i < WINDOW_TICKS; i++)
         story_tick(&story, MS);
     for (unsigned i = 0; i < 3; i++)
-        story_sample(&story, threads[i], "f /u/a.py:1", TICKS, 0);
+        story_sample(&story, threads[i], "f /u/a.py:1", WINDOW_TICKS, 0);
     model = story_end(&story);
     for (uint64_t i = 0; i < WINDOWS; i++) /* ticks 5i+2 and 5i+3, counted from 1 */
         items[i] = (struct cairn_window){STORY_START_NS + (5 * i + 1) * MS,
@@ -146,7 +158,7 @@ static void test_rows_are_cut_into_windows(void **state)
         assert_int_equal(sample.state_ns[CAIRN_STATE_BLOCKED], 2 * MS);
     }
     assert_int_equal(cairn_samples_next(samples, &sample), -CAIRN_EEND);
-    assert_int_equal(cairn_samples_ticks(samples), TICKS);
+    assert_int_equal(cairn_samples_ticks(samples), WINDOW_TICKS);
     cairn_samples_free(samples);
     cairn_model_free(model);
 }

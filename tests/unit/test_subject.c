@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -98,6 +99,38 @@ static void test_who_was_given_a_processor_runs_at_once(void **state)
     tear_down(&thread);
 }
 
+static uint64_t own_cpu_ns(void)
+{
+    struct timespec now;
+
+    assert_int_equal(clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now), 0);
+    return (uint64_t)now.tv_sec * SECOND + (uint64_t)now.tv_nsec;
+}
+
+/* The kernel's tick can be late, and with it what the book says. */
+static void test_who_runs_though_its_book_stands_is_not_in_the_queue(void **state)
+{
+    struct cairn_perf_clock clock;
+    struct thread thread;
+    struct cairn_worker *worker = &thread.worker;
+
+    (void)state;
+    if (cairn_perf_clock_open(&clock, gettid()) < 0)
+        skip(); /* the kernel does not let us */
+    set_up(&thread, cairn_clock_mono_ns());
+    worker->clock = clock;
+    for (int i = 0; i < 20; i++) {
+        uint64_t begun_ns = own_cpu_ns();
+
+        while (own_cpu_ns() - begun_ns < MS)
+            ;
+        cairn_worker_look(worker, cairn_clock_mono_ns());
+        assert_false(worker->queued);
+    }
+    cairn_perf_clock_close(&worker->clock);
+    tear_down(&thread);
+}
+
 /* Whether a Python was sought in us, though it is not time to. */
 static bool is_sought(struct cairn_subject *subject)
 {
@@ -182,13 +215,45 @@ static void test_what_does_not_fit_is_no_other_build_while_it_waits_for_a_proces
     memset(_PyRuntime, 0, sizeof(_PyRuntime));
 }
 
+static void forget_worker(void *ctx, struct cairn_worker *worker)
+{
+    (void)ctx;
+    (void)worker;
+}
+
+/* As one that a list of threads left out when Cairn attached, and the next one has. */
+static void test_what_a_thread_ran_before_it_was_known_is_not_counted(void **state)
+{
+    struct cairn_subject *subject;
+    struct cairn_worker *first;
+
+    (void)state;
+    while (clock() < CLOCKS_PER_SEC / 20)
+        ;
+    usleep(1000); /* its book is exact when it gives way */
+    assert_int_equal(cairn_subject_new(getpid(), cairn_clock_mono_ns(), &subject), 0);
+    assert_int_equal(cairn_subject_scan(subject, false, subject->seen_ns, forget_worker, NULL), 0);
+    cairn_remains_attach(subject);
+    first = subject->workers.items[0];
+    subject->workers.count = 0;
+    assert_int_equal(cairn_subject_scan(subject, true, cairn_clock_mono_ns(), forget_worker, NULL),
+                     0);
+    assert_int_equal(subject->workers.count, 1);
+    assert_true(subject->workers.items[0]->book_ns >= 40 * MS);
+    assert_int_equal(subject->workers.items[0]->cpu_ns, subject->workers.items[0]->book_ns);
+    subject->workers.items[subject->workers.count++] = first;
+    cairn_subject_free(subject);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_who_waits_for_a_processor_is_in_the_queue),
         cmocka_unit_test(test_who_was_given_a_processor_runs_at_once),
+        cmocka_unit_test(test_who_runs_though_its_book_stands_is_not_in_the_queue),
         cmocka_unit_test(test_who_maps_much_is_looked_into_at_once),
         cmocka_unit_test(test_what_does_not_fit_is_no_other_build_while_it_waits_for_a_processor),
+        cmocka_unit_test(test_what_a_thread_ran_before_it_was_known_is_not_counted),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,12 +2,11 @@
 // SVG, PNG or DOT.
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { useColours, useWidth } from './drawing';
-import { cut } from './flame';
-import { BOX_HIGH, dotOf, drawGraph, graphOf, pathOf, worth, type GraphLook, type Place }
-  from './graph';
+import { BOX_HIGH, BOXES_MAX, dotOf, drawGraph, graphOf, nameOf, pathOf, wordsIn, worth, type GraphLook,
+  type Place } from './graph';
 import { menuOf } from './menu';
 import { usePage } from './parts';
-import { plural, share, time } from './words';
+import { count, plural, share, time } from './words';
 
 const NODES = 0.005, CALLS_PART = 0.2; // gprof2dot's: calls from a fifth of what functions need
 const HEIGHT = 560;
@@ -55,6 +54,13 @@ export function CallGraph() {
   };
   const shift = (x: number, y: number) =>
     setSeen({ ...seen, x: seen.x + x * scale, y: seen.y + y * scale });
+  // What the keyboard came to is moved into sight.
+  const show = (place: Place) => (event: FocusEvent) => {
+    const within = (at: number, least: number, most: number) => Math.max(least, Math.min(at, most));
+    if ((event.currentTarget as Element).matches(':focus-visible')) setSeen({ ...seen,
+      x: within(seen.x, place.x + place.width / 2 - seen.width, place.x - place.width / 2),
+      y: within(seen.y, place.y + BOX_HIGH - high * scale, place.y) });
+  };
   const press = (event: KeyboardEvent) => {
     const keys: Record<string, () => void> = {
       ArrowLeft: () => shift(-STEP, 0), ArrowRight: () => shift(STEP, 0),
@@ -95,11 +101,9 @@ export function CallGraph() {
       { type: 'image/svg+xml' }));
   };
   const box = (place: Place) => {
-    const { name: title, where } = profile.functions[place.func];
-    const letters = Math.floor((place.width - 12) / 6.6);
-    const words = `${title}, self ${share(place.self, base)}, total ${share(place.total, base)}`;
-    return <g key={place.func} {...menuOf({ func: place.func })} role="button" tabindex={0} aria-label={words}
-      aria-pressed={place.func === view.func} onClick={() => set({ func: place.func })}
+    return <g key={place.func} {...menuOf({ func: place.func })} role="button" tabindex={0}
+      aria-label={nameOf(profile, place, base)} aria-pressed={place.func === view.func}
+      onFocus={show(place)} onClick={() => set({ func: place.func })}
       onDblClick={() => go({ tab: 'function', func: place.func })}
       onKeyDown={(event) => {
         if (event.key !== 'Enter' && event.key !== ' ') return;
@@ -112,10 +116,10 @@ export function CallGraph() {
         stroke-width={place.func === view.func ? 2 : 1} />
       <rect x={place.x - place.width / 2} y={place.y} width={place.width} height={BOX_HIGH} rx={6}
         fill={look.hot} fill-opacity={worth(place.self, base) * 0.75} />
-      {[cut(title, letters), cut(where, letters), `${share(place.self, base)} of ${share(place.total,
-        base)}${place.again > 0 ? ' \u21ba' : ''}`].map((text, i) => <text key={i} x={place.x}
-        y={place.y + 15 + i * 13} fill={look.ink} font-size={i ? 10 : 12}
-        font-family="ui-monospace, monospace" text-anchor="middle">{text}</text>)}
+      {wordsIn(profile, place, base).map((text, i) => <>
+        <text x={place.x} y={place.y + 15 + i * 13} fill={look.ink} font-size={i ? 10 : 12}
+          font-family="ui-monospace, monospace" text-anchor="middle">{text}</text>
+        {' ' /* parts what would be one word where the lines are read together */}</>)}
     </g>;
   };
   return <>
@@ -144,7 +148,9 @@ export function CallGraph() {
       {graph.places.filter((place) => place.func >= 0).map(box)}
     </svg></div>
     <p class="detail faint">The redder, the more the whole would gain if the function itself cost
-      nothing. In a box: self of total; {'\u21ba'}: it calls itself. Left out below the cutoff:{' '}
-      {plural(graph.left.functions, 'function')}, {plural(graph.left.calls, 'call')}.</p>
+      nothing. {'\u21ba'}: it calls itself. Left out:{' '}
+      {plural(graph.left.functions, 'function')} below the cutoff, {graph.left.more > 0
+        && `${count(graph.left.more)} behind the first ${BOXES_MAX}, `}
+      {plural(graph.left.calls, 'call')}.</p>
   </>;
 }

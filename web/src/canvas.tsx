@@ -6,6 +6,7 @@ import { boxAt, draw, layOut, ROW, rowTop, type Box, type Look, type Rows } from
 import { menuOf } from './menu';
 import { Name, usePage } from './parts';
 import { drawRings, ringAt, ringRoom, ringsOf } from './sunburst';
+import type { Totals } from './sums';
 import { share, time } from './words';
 
 const HEIGHT_MAX = 460;
@@ -30,8 +31,9 @@ const neighbour = (rows: Rows, depth: number, index: number, key: string):
   return below >= 0 ? [depth + 1, below] : null;
 };
 
-export function FlameGraph({ totals, found }: {
-  totals: { self: Float64Array; total: Float64Array };
+export function FlameGraph({ totals, zoom, found }: {
+  totals: Totals;
+  zoom: number;
   found: ((func: number) => boolean) | null;
 }) {
   const { profile, view, go, set } = usePage();
@@ -41,13 +43,13 @@ export function FlameGraph({ totals, found }: {
   const [top, setTop] = useState(0);
   const { flame, functions } = profile;
   const round = view.shape === 'sunburst', up = view.shape === 'flame';
-  const size = Math.min(width, SUNBURST_MAX), first = round ? flame.depth[view.zoom] : 0;
+  const size = Math.min(width, SUNBURST_MAX), first = round ? flame.depth[zoom] : 0;
   const rows = useMemo(() => {
     const room = round ? ringRoom(size) : Infinity;
     const depth = Math.min(view.depth || Infinity, room);
-    return width > 0 ? layOut(flame, totals.total, view.zoom, round ? Math.PI * size : width,
+    return width > 0 ? layOut(flame, totals.total, zoom, round ? Math.PI * size : width,
       { depth: depth === Infinity ? 0 : depth, cutoff: view.cutoff / 1000 }) : [];
-  }, [flame, totals, view.zoom, view.depth, view.cutoff, round, size, width]);
+  }, [flame, totals, zoom, view.depth, view.cutoff, round, size, width]);
   const rings = ringsOf(rows, first, size);
   // Of a recording that has grown the same box stays the one that is looked at.
   const shown = useRef(profile), last = useRef(-1);
@@ -61,7 +63,7 @@ export function FlameGraph({ totals, found }: {
   const wide = round ? size : width;
 
   useDrawing(canvas, wide, height, (surface, style) => {
-    const scene = { rows, flame, functions, zoom: view.zoom, selected, found, width: wide, height };
+    const scene = { rows, flame, functions, zoom, selected, found, width: wide, height };
     if (round) drawRings(surface, readLook(style), scene, rings, place?.[0]);
     else draw(surface, readLook(style), { ...scene, up, top });
   }, [rows, selected, found, top, round, up]);
@@ -76,7 +78,7 @@ export function FlameGraph({ totals, found }: {
   }, [profile]);
 
   const zoomTo = (box: Box | null) =>
-    go({ zoom: !box || box.node === view.zoom ? 0 : box.node,
+    go({ zoom: !box || box.node === zoom ? 0 : box.node,
       func: box && box.node > 0 ? flame.func[box.node] : view.func });
   const find = (event: MouseEvent): [number, number] | null => {
     const edge = canvas.current!.getBoundingClientRect();
@@ -101,10 +103,10 @@ export function FlameGraph({ totals, found }: {
       const key = !up ? event.key : event.key === 'ArrowUp' ? 'ArrowDown'
         : event.key === 'ArrowDown' ? 'ArrowUp' : event.key;
       const next = place && neighbour(rows, ...place, key);
-      select(next && next[0] >= first ? next : place ?? [flame.depth[view.zoom], 0]);
+      select(next && next[0] >= first ? next : place ?? [flame.depth[zoom], 0]);
     } else if (event.key === 'Enter' && selected) {
       zoomTo(selected);
-    } else if (event.key === 'Escape' && view.zoom > 0) {
+    } else if (event.key === 'Escape' && zoom > 0) {
       go({ zoom: 0 });
     } else {
       return;

@@ -131,7 +131,8 @@ function Compared({ sides }: { sides: [Side, Side] }) {
     const [side, func] = row.after >= 0 ? [1, row.after] : [0, row.before];
     return sides[side].profile.functions[func].text.toLowerCase().includes(wanted);
   });
-  if (unknown) return <p class="warn">{metric.name}: n/a, {unknown.why}.</p>;
+  if (unknown) return <p class="warn">{metric.name}: n/a, {unknown.why}. Choose another metric
+    above.</p>;
   const judged = metric.name === 'wall' && found.counted;
   const sure = judged ? rows.filter((row) => rank(row) < 2).length : 0;
   return <>
@@ -182,7 +183,7 @@ export function Compare() {
       {choose('right', 'Right')}
       <label>Compare <select value={scale}
         onChange={(event) => go({ scale: event.currentTarget.value as Scale })}>
-        <option value="share">shares of each side</option>
+        <option value="share">shares</option>
         <option value="time">times</option></select></label>
     </div>
     <Compared sides={chosen} />

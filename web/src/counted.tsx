@@ -1,9 +1,10 @@
 // What was counted, on the screen: the table that cProfile prints, lines, instructions, regions.
-import { useMemo, useState } from 'preact/hooks';
+import { useMemo } from 'preact/hooks';
 import { callRows, hottestLines, isTold, leftOut, partly, placeOf, textOf, type CallRow,
   type Opcode } from './counts';
 import { menuOf } from './menu';
-import { Heads, Meter, Name, opens, Scroll, Section, useMore, usePage } from './parts';
+import { Heads, Meter, Name, opens, Scroll, Section, useMore, useOrder, usePage }
+  from './parts';
 import { groupTotals, ROOT, sumUp, type Choice } from './sums';
 import { count, plural, share, time } from './words';
 
@@ -33,7 +34,7 @@ export function CallTable({ found, most = ROWS, choice }: {
   found: ((func: number) => boolean) | null; most?: number; choice: Choice;
 }) {
   const { profile, view } = usePage();
-  const [key, setKey] = useState<Key>('self'), [down, setDown] = useState(true);
+  const { key, down, head } = useOrder<Key>('self');
   const rows = useMemo(() => callRows(profile, choice), [profile, choice]);
   const poor = useMemo(() => new Set(profile.written.costly ?? []), [profile]);
   const order: Record<Exclude<Key, 'name'>, (row: CallRow) => number> = {
@@ -45,34 +46,27 @@ export function CallTable({ found, most = ROWS, choice }: {
     const places = key === 'name' ? new Map(kept.map((row) =>
       [row, placeOf(profile, row.func)])) : null;
     const held = (a: CallRow, b: CallRow) => places
-      ? (places.get(a)! < places.get(b)! ? 1 : -1) : order[key as Exclude<Key, 'name'>](a)
+      ? (places.get(a)! > places.get(b)! ? 1 : -1) : order[key as Exclude<Key, 'name'>](a)
         - order[key as Exclude<Key, 'name'>](b);
     return [...kept].sort((a, b) => (down ? -1 : 1) * held(a, b) || a.func - b.func);
   }, [rows, found, key, down]);
   const resumed = rows.some((row) => row.resumes > 0);
-  const head = (name: Key, text: string, wide = '') => <th scope="col"
-    class={name === 'name' ? '' : `number ${wide}`}
-    aria-sort={name === key ? (down ? 'descending' : 'ascending') : 'none'}>
-    <button type="button" class="plain" onClick={() => {
-      setDown(name === key ? !down : true);
-      setKey(name);
-    }}>{text}<span aria-hidden="true">{name !== key ? '' : down ? ' ▾' : ' ▴'}</span></button></th>;
   const [shown, more] = useMore(sorted, most);
   const sum = (value: (row: CallRow) => number) => rows.reduce((all, row) => all + value(row), 0);
   const cost = profile.written.cost_ns;
   return <>
-    <p class="faint" aria-live="polite">{count(sum((row) => row.calls))} calls counted in{' '}
+    <p class="faint" aria-live="polite">{count(sum((row) => row.calls)).replace(/^0$/, 'No')} calls counted in{' '}
       {time(sum((row) => row.self))}{cost !== undefined
         && <>; counting took about {time(cost)} of all that was counted</>}. {sorted.length} of{' '}
       {plural(rows.length, 'function')}{view.search ? <> hold <Name text={view.search} /></> : ''}
       {isTold(profile, choice) && rows.every((row) => row.primitive >= 0)
         && '. As the file has them; nothing here is inferred.'}</p>
     <Scroll label="Functions"><table class="rows functions calls-table">
-      <thead><tr>{head('calls', 'ncalls')}{head('self', 'tottime')}{head('each', 'percall', 'time')}
-        {head('total', 'cumtime')}{head('every', 'percall', 'time')}
-        {resumed && head('resumes', 'resumes', 'time')}
-        {resumed && head('suspended', 'suspended', 'time')}
-        {head('name', 'filename:lineno(function)')}</tr></thead>
+      <thead><tr>{head('calls', 'ncalls')}{head('self', 'tottime')}{head('each', 'percall', 'number time')}
+        {head('total', 'cumtime')}{head('every', 'percall', 'number time')}
+        {resumed && head('resumes', 'resumes', 'number time')}
+        {resumed && head('suspended', 'suspended', 'number time')}
+        {head('name', 'filename:lineno(function)', '')}</tr></thead>
       <tbody>{shown.map((row) => <tr key={row.func} class={row.func === view.func ? 'at' : ''}
         {...menuOf({ func: row.func })}>
         <td class="number">{callsText(row)}</td>
@@ -121,7 +115,8 @@ export function CallFacts({ func, choice }: { func: number; choice: Choice }) {
   const row = useMemo(() => callRows(profile, choice).find((each) => each.func === func),
     [profile, choice, func]);
   if (!row) return null;
-  return <p>{plural(row.calls, 'call')}{row.primitive < row.calls
+  return <p>{row.calls < 1 && row.primitive < 0 ? 'How often it was called is not known'
+    : plural(row.calls, 'call')}{row.calls > 0 && row.primitive < row.calls
     && <>, {row.primitive < 0 ? '?' : count(row.primitive)} of them with none of its own below</>}:
     {' '}tottime{' '}
     <b>{time(row.self)}</b>, {per(row.self, row.calls)} a call; cumtime <b>{time(row.total)}</b>,{' '}

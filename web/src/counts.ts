@@ -1,6 +1,6 @@
 // What was counted one by one, as `cairn html` wrote it (src/present/html_counts.c): calls by thread
 // and stack, lines, instructions, regions, and the calls of a timeline. Pure functions.
-import { PROGRAM, type Cells, type Profile } from './data';
+import { boxesOf, PROGRAM, type Cells, type Flame, type Profile } from './data';
 import { eachChosen, type Choice } from './sums';
 
 // Optional keys of the page's data.
@@ -55,14 +55,15 @@ function againOf(nodes: Int32Array, parent: Int32Array, func: Int32Array): Uint8
 }
 
 export function readCalls({ calls: columns }: WrittenCounts, states: number, parent: Int32Array,
-  func: Int32Array): Calls | null {
+  func: Int32Array, flame: Flame): Calls | null {
   if (!columns) return null;
   const [thread, steps, phase, self, calls, resumes, total, suspended] = columns;
   const count = thread.length, node = new Int32Array(count), none = new Float64Array(count);
   for (let i = 0, at = 0; i < count; i++) node[i] = at += steps[i];
   const wall = Float64Array.from(self);
   return {
-    count, thread: Int32Array.from(thread), node, phase: Uint8Array.from(phase),
+    count, thread: Int32Array.from(thread), node, box: boxesOf(node, flame),
+    phase: Uint8Array.from(phase),
     slice: new Uint16Array(count), timeless: true, wall, idle: none, gil: none, none,
     kept: [states - 1], order: new Int32Array(0), starts: new Int32Array(0),
     states: Array.from({ length: states }, (_, i) => (i === states - 1 ? wall : none)),

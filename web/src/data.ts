@@ -22,6 +22,7 @@ export interface Metric {
 }
 
 type Numbers = ArrayLike<number>;
+export type Flags = Record<string, string | number | boolean>; // of the command line; numbers: ns
 
 interface Written extends WrittenCounts {
   schema: number;
@@ -29,7 +30,7 @@ interface Written extends WrittenCounts {
   redacted: boolean;
   threads_joined: boolean;
   metric: string;
-  chosen: Record<string, string | number | boolean>;
+  chosen: Flags; // what it was made of
   recording: {
     mode: string;
     program: string;
@@ -71,6 +72,7 @@ export interface Cells {
   count: number;
   thread: Int32Array;
   node: Int32Array;
+  box: Int32Array; // of the flame graph
   phase: Uint8Array;
   slice: Uint16Array;
   states: Float64Array[]; // as STATES
@@ -225,17 +227,28 @@ function makeFlame(boxes: ReturnType<typeof makeBoxes>, functions: Func[]): Flam
 const floats = (column: Numbers): Float64Array =>
   (column instanceof Float64Array ? column : Float64Array.from(column));
 
-function readCells(columns: Numbers[], slices: number): Cells {
+function sumOf(columns: Float64Array[], kept: number[]): Float64Array {
+  const sums = new Float64Array(columns[0].length);
+  for (const each of kept) {
+    const column = columns[each];
+    for (let i = 0; i < sums.length; i++) sums[i] += column[i];
+  }
+  return sums;
+}
+
+export function boxesOf(node: Int32Array, flame: Flame): Int32Array {
+  const box = new Int32Array(node.length);
+  for (let i = 0; i < box.length; i++) box[i] = flame.of[node[i]];
+  return box;
+}
+
+function readCells(columns: Numbers[], slices: number, flame: Flame): Cells {
   const [thread, steps, phase, slice] = columns, count = thread.length;
   const states = columns.slice(4, 4 + STATES.length).map(floats);
   const [idle, gil] = columns.slice(4 + STATES.length).map(floats);
-  const node = new Int32Array(count), wall = new Float64Array(count);
+  const node = new Int32Array(count);
   for (let i = 0, at = 0; i < count; i++) node[i] = at += steps[i];
   const kept = [...states.keys()].filter((state) => states[state].some((value) => value > 0));
-  for (const state of kept) {
-    const column = states[state];
-    for (let i = 0; i < count; i++) wall[i] += column[i];
-  }
   const starts = new Int32Array(slices + 1), order = new Int32Array(slices > 1 ? count : 0);
   if (slices > 1) {
     for (let i = 0; i < count; i++) starts[slice[i] + 1]++;
@@ -243,9 +256,9 @@ function readCells(columns: Numbers[], slices: number): Cells {
     const at = starts.slice();
     for (let i = 0; i < count; i++) order[at[slice[i]]++] = i;
   }
-  return { count, thread: Int32Array.from(thread), node, phase: Uint8Array.from(phase),
-    slice: Uint16Array.from(slice), states, wall, idle, gil, none: new Float64Array(count), kept,
-    order, starts };
+  return { count, thread: Int32Array.from(thread), node, box: boxesOf(node, flame),
+    phase: Uint8Array.from(phase), slice: Uint16Array.from(slice), states,
+    wall: sumOf(states, kept), idle, gil, none: new Float64Array(count), kept, order, starts };
 }
 
 export function readProfile(written: Written, reading = ''): Profile {
@@ -267,8 +280,8 @@ export function readProfile(written: Written, reading = ''): Profile {
   }
   const boxes = makeBoxes(count, func, first, next, functions.length);
   const flame = makeFlame(boxes, functions);
-  const cells = readCells(written.cells, written.asked ? 1 : written.slices.count);
-  const calls = readCalls(written, STATES.length, parent, func);
+  const cells = readCells(written.cells, written.asked ? 1 : written.slices.count, flame);
+  const calls = readCalls(written, STATES.length, parent, func, flame);
   const texts = (written.texts ?? []).map(visible);
   const inside = (written.inside ?? []).map(([name, columns]): [string, Numbers[]] =>
     [visible(written.strings[name]), columns]);
@@ -282,33 +295,31 @@ export function readProfile(written: Written, reading = ''): Profile {
 export function readInside(profile: Profile, region: number): Profile {
   const { written, inside } = profile;
   if (region < 0) return profile;
-  const cells = readCells(inside[region][1], written.asked ? 1 : written.slices.count);
+  const cells = readCells(inside[region][1], written.asked ? 1 : written.slices.count,
+    profile.flame);
   return { ...profile, region, cells: { ...cells, timeless: !!written.asked },
     written: { ...written, lanes: undefined, asked: undefined } };
 }
 
 // The same cells with what each of them has of a part of the time, as the server sent it: bytes as
-// src/present/html_block.h says. What no view asks for is not looked for in them.
-export function partOf({ cells, written }: Profile, answer: ArrayBuffer): Cells {
+// src/present/html_block.h says. Where states are not told apart, their sum stands as the first.
+export function partOf({ cells, written }: Profile, answer: ArrayBuffer, told: boolean): Cells {
   const [count, far] = new Uint32Array(answer, 0, 2), apart = new Float64Array(answer, 8, far);
   const low = new Uint32Array(answer, 8 + 8 * far, count);
-  const heads = new Uint8Array(answer, 8 + 8 * far + 4 * count), known: Float64Array[] = [];
-  const sumOf = (columns: number): Float64Array => { // as bits
-    if (!written.asked!.some((column) => columns >> column & 1)) return cells.none;
-    if (known[columns]) return known[columns];
-    const sums = known[columns] = new Float64Array(cells.count);
-    for (let i = 0, next = 0, cell = 0; i < count; i++) {
-      const head = heads[i], value = low[i];
-      cell += head >> 3 === 31 ? apart[next++] : head >> 3;
-      const whole = value === 0xffffffff ? apart[next++] : value;
-      if (columns >> (head & 7) & 1) sums[cell] += whole;
-    }
-    return sums;
-  };
-  const idle = 1 << STATES.length;
-  return { ...cells, get states() { return STATES.map((_, state) => sumOf(1 << state)); },
-    get wall() { return sumOf(idle - 1); }, get idle() { return sumOf(idle); },
-    get gil() { return sumOf(2 * idle); } };
+  const heads = new Uint8Array(answer, 8 + 8 * far + 4 * count);
+  const columns = Array.from({ length: STATES.length + 2 }, () => cells.none);
+  const [sum] = written.asked!;
+  for (const column of written.asked!)
+    if (told || column === sum || column >= STATES.length)
+      columns[column] = new Float64Array(cells.count);
+  for (let i = 0, next = 0, cell = 0; i < count; i++) {
+    const head = heads[i], value = low[i];
+    cell += head >> 3 === 31 ? apart[next++] : head >> 3;
+    columns[head & 7][cell] = value === 0xffffffff ? apart[next++] : value;
+  }
+  const states = columns.slice(0, STATES.length), [idle, gil] = columns.slice(STATES.length);
+  return { ...cells, states, idle, gil,
+    wall: told ? sumOf(states, cells.kept) : columns[sum] };
 }
 
 // What a metric is a sum of: samples, or calls that were counted.

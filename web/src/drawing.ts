@@ -1,5 +1,5 @@
 // What is drawn on a canvas: anew when it, its size or the colours change.
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useState } from 'preact/hooks';
 
 export type Style = (name: string) => string; // the value of a custom property
 
@@ -32,7 +32,7 @@ export function useDrawing(canvas: { current: HTMLCanvasElement | null }, width:
   height: number, draw: (surface: CanvasRenderingContext2D, style: Style) => void,
   inputs: unknown[]): void {
   const colours = useColours();
-  useEffect(() => {
+  useLayoutEffect(() => { // else it would be a frame behind the words
     const element = canvas.current!, surface = element.getContext('2d')!;
     const request = requestAnimationFrame(() => {
       const ratio = window.devicePixelRatio || 1, style = getComputedStyle(element);

@@ -8,8 +8,9 @@ import { hasCalls } from './counts';
 import { menuOf } from './menu';
 import { Timeline } from './timeline';
 import { ORIGINS } from './data';
-import { FunctionName, Later, Meter, Name, opens, Scroll, Section, Times, useMore, usePage } from './parts';
-import { flameTotals, functionRows, type Row } from './sums';
+import { FunctionName, Heads, Later, Meter, Name, opens, Scroll, Section, Times, useMore, useOrder, usePage }
+  from './parts';
+import { flameTotals, functionRows, type Row, type Totals } from './sums';
 import { SHAPES, type Shape, type View } from './view';
 import { bound, share, time } from './words';
 
@@ -24,10 +25,11 @@ interface TreeRow {
   more: number; // so many children of `node` are not shown
 }
 
-type Totals = { self: Float64Array; total: Float64Array };
+// A box that has no time in what is chosen is none to zoom to.
+const zoomIn = ({ total }: Totals, { zoom }: View): number => total[zoom] && zoom;
 
-function useTree(totals: Totals) {
-  const { profile, view } = usePage();
+function useTree(totals: Totals, zoom: number) {
+  const { profile } = usePage();
   const { flame, names: { box: names } } = profile; // sets hold names
   const known = useMemo(() => new Map<number, number[]>(), [totals]);
   const children = (node: number): number[] => {
@@ -41,7 +43,7 @@ function useTree(totals: Totals) {
   // At first the way to where most time is.
   const hot = (): Set<number> => {
     const open = new Set<number>();
-    for (let node = view.zoom, steps = 0; steps < 12; steps++) {
+    for (let node = zoom, steps = 0; steps < 12; steps++) {
       const [largest] = children(node);
       if (largest === undefined) break;
       open.add(names[node]);
@@ -55,9 +57,9 @@ function useTree(totals: Totals) {
   useEffect(() => {
     if (shown.current === profile) setOpen(hot());
     shown.current = profile;
-  }, [view.zoom, totals]);
+  }, [zoom, totals]);
   const rows: TreeRow[] = [];
-  const waiting: TreeRow[] = [{ node: view.zoom, level: 1, place: 1, siblings: 1, more: 0 }];
+  const waiting: TreeRow[] = [{ node: zoom, level: 1, place: 1, siblings: 1, more: 0 }];
   while (waiting.length) {
     const row = waiting.pop()!;
     rows.push(row);
@@ -86,9 +88,9 @@ function useTree(totals: Totals) {
 }
 
 function Tree() {
-  const { profile, sums, go, set } = usePage();
+  const { profile, sums, view, go, set } = usePage();
   const { flame } = profile, totals = flameTotals(profile, sums);
-  const tree = useTree(totals);
+  const tree = useTree(totals, zoomIn(totals, view));
   const [at, setAt] = useState(0);
   const body = useRef<HTMLTableSectionElement>(null), moved = useRef(false);
   const nameOf = (row: TreeRow) => `${profile.names.box[row.node]}:${row.more > 0}`;
@@ -146,9 +148,7 @@ function Tree() {
     : row.node === 0 ? <span>all</span> : <FunctionName func={flame.func[row.node]} />;
   return <div class="scroll tall"><table class="rows tree" role="treegrid" aria-label="Call tree"
     onKeyDown={press}>
-    <thead><tr><th scope="col">Function</th><th scope="col" class="number">Total</th>
-      <th scope="col" class="number time">time</th>
-      <th scope="col" class="number">Self</th></tr></thead>
+    <Heads of={['Function', '#Total', '~time', '#Self']} />
     <tbody ref={body}>{tree.rows.map((row, index) => {
       const open = !row.more && tree.hasChildren(row.node) ? tree.isOpen(row.node) : undefined;
       return <tr key={nameOf(row)} role="row" aria-level={row.level}
@@ -191,35 +191,25 @@ function Functions() {
 
 function Table({ found }: { found: ((func: number) => boolean) | null }) {
   const { profile, sums, go, view } = usePage();
-  const [key, setKey] = useState<Key>('self'), [down, setDown] = useState(true);
+  const { key, down, head } = useOrder<Key>('self');
   const rows = useMemo(() => functionRows(profile, sums), [profile, sums]);
   const name = (row: Row) => profile.functions[row.func].text;
-  const order: Record<Key, (a: Row, b: Row) => number> = {
-    name: (a, b) => (name(a) < name(b) ? 1 : name(a) > name(b) ? -1 : 0),
-    self: (a, b) => a.self - b.self || a.total - b.total,
-    total: (a, b) => a.total - b.total || a.self - b.self,
-    bound: (a, b) => a.self - b.self || a.total - b.total,
-  };
+  const order = (a: Row, b: Row) => key === 'total' ? a.total - b.total || a.self - b.self
+    : key !== 'name' ? a.self - b.self || a.total - b.total
+      : name(a) > name(b) ? 1 : name(a) < name(b) ? -1 : 0;
   const sorted = useMemo(() => {
     const kept = found ? rows.filter((row) => found(row.func)) : rows;
-    return [...kept].sort((a, b) => (down ? -1 : 1) * order[key](a, b) || a.func - b.func);
+    return [...kept].sort((a, b) => (down ? -1 : 1) * order(a, b) || a.func - b.func);
   }, [rows, found, key, down]);
   const [shown, more] = useMore(sorted, TABLE_ROWS);
   const times = <th scope="col" class="number time">time</th>;
-  const head = (each: Key, text: string) => <th scope="col"
-    class={each === 'name' ? '' : each === 'bound' ? 'number bound' : 'number'}
-    aria-sort={each === key ? (down ? 'descending' : 'ascending') : 'none'}>
-    <button type="button" class="plain" onClick={() => {
-      setDown(each === key ? !down : true);
-      setKey(each);
-    }}>{text}<span aria-hidden="true">{each !== key ? '' : down ? ' ▾' : ' ▴'}</span></button></th>;
   return <>
     <p class="faint" aria-live="polite">{sorted.length} of {rows.length} functions{view.search
       ? <> hold <Name text={view.search} /></> : ''}</p>
     <Scroll label="Functions"><table class="rows functions">
       <thead><tr>{head('self', 'Self')}{times}{head('total', 'Total')}{times}
-        {head('bound', 'At most')}
-        {head('name', 'Function')}</tr></thead>
+        {head('bound', 'At most', 'number bound')}
+        {head('name', 'Function', '')}</tr></thead>
       <tbody>{shown.map((row) => <tr key={profile.names.func[row.func]}
         class={row.func === view.func ? 'at' : ''} {...menuOf({ func: row.func })}>
         <Times part={row.self} whole={sums.base} /><Times part={row.total} whole={sums.base} />
@@ -265,6 +255,7 @@ export function Explore() {
   const graph = view.shape === 'call graph', { inferred } = profile.written.recording;
   if (sums.base === 0) return <><Timeline /><CallChart found={found} /><Regions />
     <p class="warn">No time is left of what is chosen above.</p></>;
+  const totals = flameTotals(profile, sums);
   return <>
     <Timeline />
     <CallChart found={found} />
@@ -272,12 +263,11 @@ export function Explore() {
       {inferred && <p class="warn">{inferred}</p>}
       {!graph && <Legend />}
       <Shaping />
-      {graph ? <CallGraph /> : <FlameGraph totals={flameTotals(profile, sums)} found={found} />}
+      {graph ? <CallGraph /> : <FlameGraph totals={totals} zoom={zoomIn(totals, view)}
+        found={found} />}
     </Section>
-    <Later>
-      <Section id="tree" title="Call tree"><Tree /></Section>
-      <Functions />
-    </Later>
+    <Later><Section id="tree" title="Call tree"><Tree /></Section></Later>
+    <Later><Functions /></Later>
     <Regions />
   </>;
 }

@@ -1,14 +1,13 @@
 // The filters that all views share, and what is selected.
-import { useState } from 'preact/hooks';
-import { moments } from './data';
+import { moments, type Flags } from './data';
 import { patternOf } from './menu';
-import { Name, usePage, type Page } from './parts';
-import type { View } from './view';
-import { exactly, quoted, time } from './words';
+import { Name, useCopy, usePage, type Page } from './parts';
+import { START, type View } from './view';
+import { exactly, literally, quoted, time } from './words';
 
 const WORDS: Record<string, string> = {
   'wall': 'wall time', 'cpu': 'CPU time', 'gil': 'holding the GIL',
-  'gil-wait': 'waiting for the GIL', 'runq': 'waiting for a processor', 'blocked': 'blocked',
+  'gil-wait': 'waiting for the GIL', 'runq': 'waiting for a CPU', 'blocked': 'blocked',
   'counted': 'counted calls',
 };
 
@@ -17,40 +16,41 @@ function Chip({ kind, text, drop }: { kind: string; text: string; drop: () => vo
     <button type="button" class="plain" aria-label={`Undo ${kind}`} onClick={drop}>×</button></li>;
 }
 
-// The same choice on the command line. When calls were is not in their sums.
+// As on the command line; numbers are moments.
+export const flagsOf = (flags: Flags): string => Object.entries(flags).map(([key, value]) =>
+  ` --${key}${value === true ? '' : ` ${quoted(typeof value === 'number' ? exactly(value)
+    : String(value))}`}`).join('');
+
+// The same choice on the command line, of what the page was made of. When calls were, and in
+// which regions, is not in their sums.
 export function commandOf({ profile }: Page, view: View): string {
-  const { threads, processes } = profile.written;
-  const words = ['cairn report'];
-  if (view.metric !== 'wall') words.push('--metric', view.metric);
-  if (view.process >= 0) words.push('--process', String(processes[view.process].pid));
-  if (view.thread >= 0) words.push('--thread', String(threads[view.thread].tid));
-  if (view.region >= 0)
-    words.push('--region', quoted(profile.inside[view.region][0].replace(/[*?[\\]/g, '\\$&')));
-  if (view.focus) words.push('--focus', quoted(view.focus));
-  if (view.hide) words.push('--ignore', quoted(view.hide));
-  if (view.idle) words.push('--idle');
-  if (view.from >= 0 && view.metric !== 'counted') {
-    const [from, to] = moments(profile.written.slices, view.from, view.to);
-    words.push('--from', exactly(from), '--to', exactly(to));
-  }
-  return words.join(' ');
+  const { threads, processes, slices, chosen } = profile.written, flags = { ...chosen };
+  if (view.metric !== 'wall') flags.metric = view.metric;
+  if (view.process >= 0) flags.process = String(processes[view.process].pid);
+  if (view.thread >= 0) flags.thread = String(threads[view.thread].tid);
+  const timed = view.metric !== 'counted';
+  if (view.region >= 0 && timed) flags.region = literally(profile.inside[view.region][0]);
+  if (view.focus) flags.focus = view.focus;
+  if (view.hide) flags.ignore = flags.ignore ? `${flags.ignore}|${view.hide}` : view.hide;
+  if (view.idle) flags.idle = true;
+  if (view.from >= 0 && timed)
+    [flags.from, flags.to] = moments(slices, view.from, view.to);
+  return `cairn report${flagsOf(flags)}`;
 }
 
 function Selected() {
   const page = usePage(), { profile, view, go } = page;
-  const [said, setSaid] = useState('');
+  const [said, copy] = useCopy();
   if (view.func < 0) return null;
   const func = profile.functions[view.func];
   const exactly = patternOf(profile, view.func);
-  const copy = () => navigator.clipboard.writeText(func.name)
-    .then(() => setSaid('copied'), () => setSaid('the browser does not let this page copy'));
   return <div class="selected" role="group" aria-label="Selected function">
     <Name text={func.name} />
     <span class="buttons">
       <button type="button" onClick={() => go({ tab: 'function' })}>Open</button>
       <button type="button" onClick={() => go({ focus: exactly, zoom: 0 })}>Focus</button>
       <button type="button" onClick={() => go({ hide: exactly, zoom: 0 })}>Hide</button>
-      <button type="button" onClick={copy}>Copy</button>
+      <button type="button" onClick={() => copy(func.name)}>Copy</button>
       <button type="button" aria-haspopup="menu" aria-label="More to do with it"
         title="Focus, Filter, Drill, Copy (.)" onClick={(event) => event.currentTarget.dispatchEvent(
           new CustomEvent('cairn-menu', { bubbles: true, detail: { func: view.func } }))}>⋯</button>
@@ -66,11 +66,9 @@ export function Filters() {
   const choose = (change: (value: number) => object) => (event: Event) =>
     go(change(Number((event.currentTarget as HTMLSelectElement).value)));
   const sides = view.tab === 'compare'; // which has its own, of processes and threads
-  const [said, setSaid] = useState('');
-  const filtered = view.focus || view.hide || view.process >= 0 || view.thread >= 0
-    || view.from >= 0 || view.region >= 0;
-  const copy = () => navigator.clipboard.writeText(commandOf(page, view))
-    .then(() => setSaid('copied'), () => setSaid('the browser does not let this page copy'));
+  const [said, copy] = useCopy();
+  const command = commandOf(page, view);
+  const filtered = command !== commandOf(page, { ...START, metric: profile.written.metric });
   const [from, to] = moments(profile.written.slices, view.from, view.to);
   return <div class="filters">
     <label>Metric <select value={view.metric} onChange={(event) =>
@@ -106,7 +104,8 @@ export function Filters() {
         drop={() => go({ from: -1, to: -1 })} />}
     </ul>
     {filtered && <div class="commands"><code class="command" title="The same on the command line">
-      <bdi>{commandOf(page, view)}</bdi></code> <button type="button" class="plain" onClick={copy}>
+      <bdi>{command}</bdi></code> <button type="button" class="plain"
+      onClick={() => copy(command)}>
       Copy as command</button> <span role="status">{said}</span></div>}
     {view.metric === 'counted' && (view.from >= 0 || view.region >= 0) && <p class="warn note">Calls
       that were counted are of the whole recording: the chosen {view.from >= 0 && 'time '}

@@ -6,10 +6,10 @@ import { functionRows, groupTotals, type Sums } from './sums';
 import { share } from './words';
 
 export const BOX_HIGH = 46;
-const BOX_MIN = 96, BOX_MAX = 240, LETTER = 7, PAD = 16;
+const BOX_MIN = 136, BOX_MAX = 240, LETTER = 7, PAD = 16;
 const GAP_X = 24, GAP_Y = 44;
 const SWEEPS = 12;
-const BOXES_MAX = 150; // more nobody reads
+export const BOXES_MAX = 150; // more nobody reads
 
 export interface Call {
   caller: number; // functions
@@ -37,7 +37,7 @@ export interface Graph {
   lines: Line[];
   width: number;
   height: number;
-  left: { functions: number; calls: number }; // out, below the cutoffs
+  left: { functions: number; more: number; calls: number }; // out: below the cutoff, and of too many
 }
 
 export function callsOf(profile: Profile, sums: Sums): Call[] {
@@ -143,8 +143,8 @@ function arrange(places: Place[], near: [number[], number[]][], depth: number): 
 
 export function graphOf(profile: Profile, sums: Sums, nodeCutoff: number, edgeCutoff: number): Graph {
   const rows = functionRows(profile, sums), all = callsOf(profile, sums);
-  const kept = rows.filter((row) => row.total >= nodeCutoff * sums.base)
-    .sort((a, b) => b.total - a.total || a.func - b.func).slice(0, BOXES_MAX);
+  const large = rows.filter((row) => row.total >= nodeCutoff * sums.base)
+    .sort((a, b) => b.total - a.total || a.func - b.func), kept = large.slice(0, BOXES_MAX);
   const at = new Map(kept.map((row, i) => [row.func, i]));
   const calls = all.filter((call) => call.total >= edgeCutoff * sums.base && at.has(call.caller)
     && at.has(call.callee));
@@ -186,7 +186,8 @@ export function graphOf(profile: Profile, sums: Sums, nodeCutoff: number, edgeCu
   return { places, lines,
     width: Math.max(0, ...places.map((place) => place.x + place.width / 2)) + PAD,
     height: Math.max(0, ...places.map((place) => place.y)) + BOX_HIGH + PAD,
-    left: { functions: rows.length - kept.length, calls: all.length - calls.length } };
+    left: { functions: rows.length - large.length, more: large.length - kept.length,
+      calls: all.length - calls.length } };
 }
 
 // A line's points: out of the caller's foot, into the callee's head; a call back up leaves at the
@@ -225,6 +226,21 @@ export interface GraphLook {
   hot: string;
 }
 
+// What stands in a box, by line.
+export function wordsIn(profile: Profile, place: Place, base: number): [string, string, string] {
+  const { name, where } = profile.functions[place.func];
+  const letters = Math.floor((place.width - 12) / 6.6);
+  return [cut(name, letters), cut(where, letters), `self ${share(place.self, base)} of ${
+    share(place.total, base)}${place.again > 0 ? ' \u21ba' : ''}`];
+}
+
+// What a box is called: what stands in it, so that who says that is understood, and all of the name.
+export function nameOf(profile: Profile, place: Place, base: number): string {
+  const { name, where } = profile.functions[place.func];
+  const [first, second, times] = wordsIn(profile, place, base), whole = `${name} ${where}, ${times}`;
+  return first === name && second === where ? whole : `${whole} (${first} ${second} ${times})`;
+}
+
 export function drawGraph(surface: Surface, look: GraphLook, graph: Graph, profile: Profile,
   base: number): void {
   surface.fillStyle = look.back;
@@ -243,8 +259,7 @@ export function drawGraph(surface: Surface, look: GraphLook, graph: Graph, profi
   surface.textBaseline = 'alphabetic';
   for (const place of graph.places) {
     if (place.func < 0) continue;
-    const left = place.x - place.width / 2, { name, where } = profile.functions[place.func];
-    const letters = Math.floor((place.width - 12) / 6.6);
+    const left = place.x - place.width / 2;
     surface.globalAlpha = 1;
     surface.fillStyle = look.cold;
     surface.fillRect(left, place.y, place.width, BOX_HIGH);
@@ -256,8 +271,7 @@ export function drawGraph(surface: Surface, look: GraphLook, graph: Graph, profi
     surface.lineWidth = 1;
     surface.strokeRect(left, place.y, place.width, BOX_HIGH);
     surface.fillStyle = look.ink;
-    [cut(name, letters), cut(where, letters),
-      `${share(place.self, base)} of ${share(place.total, base)}`].forEach((text, i) => {
+    wordsIn(profile, place, base).forEach((text, i) => {
       surface.font = `${i ? 10 : 12}px ui-monospace, monospace`;
       surface.fillText(text, place.x - surface.measureText(text).width / 2, place.y + 15 + i * 13);
     });

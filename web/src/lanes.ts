@@ -17,14 +17,9 @@ export interface Lane {
 // A lane for each of the threads with most time, in the order of the recording. Of what is chosen,
 // but at all times: the part of the time is chosen here.
 export function lanesOf(profile: Profile, choice: Choice): Lane[] {
-  const { cells, written: { threads, processes, slices, threads_joined } } = profile;
+  const { threads, processes, slices, threads_joined } = profile.written;
   const times = new Float64Array(threads.length);
-  const everywhere = { ...choice, ...allTime(profile) }, given = profile.written.lanes;
-  if (given) addGiven(profile, choice, times);
-  else
-    eachChosen(profile, everywhere, (i) => {
-      times[cells.thread[i]] += cells.wall[i] - (choice.idle ? 0 : cells.idle[i]);
-    }, cells);
+  eachTime(profile, choice, (thread, _, __, ns) => { times[thread] += ns; });
   const busiest = threads.map((_, thread) => thread).filter((thread) => times[thread] > 0)
     .sort((a, b) => times[b] - times[a] || a - b);
   const alone = busiest.length > LANES_MAX ? busiest.slice(0, LANES_MAX - 1) : busiest;
@@ -38,45 +33,33 @@ export function lanesOf(profile: Profile, choice: Choice): Lane[] {
   });
   if (busiest.length > alone.length)
     lanes.push({ title: `${busiest.length - alone.length} others`, thread: -1, several: true, states: [] });
-  if (given) return lanesGiven(profile, choice, lanes, laneOf);
   for (const lane of lanes) lane.states = STATES.map(() => new Float64Array(slices.count));
-  const blocked = STATES.indexOf('blocked');
-  eachChosen(profile, everywhere, (i) => {
-    const lane = lanes[laneOf[cells.thread[i]]], slice = cells.slice[i];
-    if (!lane) return;
-    for (const state of cells.kept) lane.states[state][slice] += cells.states[state][i];
-    if (!choice.idle) lane.states[blocked][slice] -= cells.idle[i];
-  }, cells);
+  eachTime(profile, choice, (thread, slice, state, ns) => {
+    const lane = lanes[laneOf[thread]];
+    if (lane) lane.states[state][slice] += ns;
+  });
   return lanes;
 }
 
-// Out of what the page was given of each thread, whatever the stack.
-function addGiven({ written: { lanes, threads } }: Profile, choice: Choice, times: Float64Array): void {
-  for (const [track, ...columns] of lanes!) {
+// What of each thread lies in each slice, by state. Where the page was given that of all stacks, it is
+// of those, whatever is in focus.
+function eachTime(profile: Profile, choice: Choice,
+  add: (thread: number, slice: number, state: number, ns: number) => void): void {
+  const { cells, written: { lanes, threads } } = profile;
+  const left = (state: number) => !choice.idle && STATES[state] === 'blocked'; // out, what was idle
+  if (!lanes)
+    return eachChosen(profile, { ...choice, ...allTime(profile) }, (i) => {
+      for (const state of cells.kept)
+        add(cells.thread[i], cells.slice[i], state,
+          cells.states[state][i] - (left(state) ? cells.idle[i] : 0));
+    }, cells);
+  for (const [track, ...columns] of lanes) {
     const thread = track as number, { process } = threads[thread];
-    if ((choice.thread >= 0 && choice.thread !== thread)
-      || (choice.process >= 0 && choice.process !== process)) continue;
-    const sum = (column: number[]) => column.reduce((all, value) => all + value, 0);
-    STATES.forEach((_, state) => { times[thread] += sum(columns[state]); });
-    if (!choice.idle) times[thread] -= sum(columns[STATES.length]);
+    if ((choice.thread < 0 || choice.thread === thread)
+      && (choice.process < 0 || choice.process === process))
+      STATES.forEach((_, state) => columns[state].forEach((ns, slice) =>
+        add(thread, slice, state, ns - (left(state) ? columns[STATES.length][slice] : 0))));
   }
-}
-
-function lanesGiven({ written: { lanes: given, slices } }: Profile, choice: Choice, lanes: Lane[],
-  laneOf: Int32Array): Lane[] {
-  const blocked = STATES.indexOf('blocked');
-  for (const lane of lanes) lane.states = STATES.map(() => new Float64Array(slices.count));
-  for (const [thread, ...columns] of given!) {
-    const lane = lanes[laneOf[thread as number]], idle = columns[STATES.length];
-    if (!lane) continue;
-    lane.states.forEach((times, state) => {
-      for (let slice = 0; slice < slices.count; slice++) {
-        times[slice] += columns[state][slice];
-        if (state === blocked && !choice.idle) times[slice] -= idle[slice];
-      }
-    });
-  }
-  return lanes;
 }
 
 export interface LaneLook {

@@ -116,9 +116,8 @@ function App({ first, before: other }: { first: Profile; before: Profile | null 
     return same < 0 ? null : readInside(other, same);
   }, [other, all, region]);
   const [help, setHelp] = useState(false);
-  const metric = written.metrics.find((each) => each.name === view.metric)!;
-  const { time, waits, failed } = usePart(profile, view.from, view.to,
-    view.tab !== 'explore' || metric.name !== 'wall');
+  const [{ tab, metric, time }, waits, lacks, failed] = usePart(profile, view,
+    written.metrics.find((each) => each.name === view.metric)!);
   const choice: Choice = useMemo(() => ({
     metric, process: view.process, thread: view.thread, focus: view.focus, hide: view.hide,
     idle: view.idle, within: -1, programOnly: false, ...time,
@@ -159,7 +158,7 @@ function App({ first, before: other }: { first: Profile; before: Profile | null 
     return () => removeEventListener('keydown', press);
   });
 
-  const Shown = VIEWS[view.tab];
+  const Shown = VIEWS[tab];
   const program = visible(written.recording.program) || 'recording';
   const page = { profile, before, view, metric, choice, sums, waits, go, set };
   return <PageContext.Provider value={page}>
@@ -172,13 +171,13 @@ function App({ first, before: other }: { first: Profile; before: Profile | null 
       </div>
       <Tabs tab={view.tab} go={(tab) => go({ tab })} />
       <Filters />
-      {failed && <p class="warn note" role="alert">The server does not answer: the chosen time is not
-        what is shown below.</p>}
+      {failed && <p class="warn note" role="alert">The server does not answer: what is shown is of
+        another time.</p>}
     </header>
     <main>
-      <div id="panel" role="tabpanel" aria-labelledby={`tab-${view.tab}`} tabIndex={-1}
-        aria-busy={waits}>
-        <Shown key={view.tab} />
+      <div id="panel" role="tabpanel" aria-labelledby={`tab-${tab}`} tabIndex={-1}
+        aria-busy={waits} class={lacks ? 'late' : ''}>
+        <Shown key={tab} />
       </div>
       <Menu />
     </main>

@@ -4,10 +4,10 @@ import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { placeOf, textOf } from './counts';
 import { moments, type Profile } from './data';
 import { commandOf } from './filters';
-import { Name, usePage, type Page } from './parts';
+import { Name, useCopy, usePage, type Page } from './parts';
 import { escaped } from './sums';
 import type { View } from './view';
-import { exactly, quoted } from './words';
+import { exactly, literally, quoted } from './words';
 
 export interface Target {
   func?: number;
@@ -25,8 +25,9 @@ export const menuOf = (target: Target) => ({ [ATTRIBUTE]: JSON.stringify(target)
 
 interface Action { words: string; change?: Partial<View>; copy?: string }
 
+// What is written out of a name (`visible`) is matched as it is on the command line, too.
 export const patternOf = ({ functions }: Profile, func: number): string =>
-  `^${escaped(functions[func].text)}$`;
+  `^${escaped(functions[func].text).replace(/\\\\(x..|u....)|\ufffd/g, '.+')}$`;
 
 function ofFunction(page: Page, { func, line, node }: Target): Action[] {
   const { profile, view } = page, pattern = patternOf(profile, func!);
@@ -81,7 +82,7 @@ function ofRegion(page: Page, region: number): Action[] {
       { words: 'Drill: the timeline there', change: { tab: 'explore' as const, ...part } }] : [],
     ...inside >= 0 ? [{ words: 'Filter: only what was done in it', change: { region: inside } }] : [],
     { words: 'Copy its name', copy: name },
-    { words: 'Copy as command', copy: `cairn report --region ${quoted(name)}` },
+    { words: 'Copy as command', copy: `cairn report --region ${quoted(literally(name))}` },
   ];
 }
 
@@ -108,7 +109,7 @@ interface Opened { target: Target; x: number; y: number; back: HTMLElement | nul
 
 export function Menu() {
   const page = usePage(), { view, go } = page;
-  const [opened, setOpened] = useState<Opened | null>(null), [said, setSaid] = useState('');
+  const [opened, setOpened] = useState<Opened | null>(null), [said, toClipboard] = useCopy();
   const list = useRef<HTMLDivElement>(null);
   const open = (target: Target | null, at: Element | null, x?: number, y?: number): boolean => {
     if (!target || actionsOf(page, target).length === 0) return false;
@@ -160,9 +161,7 @@ export function Menu() {
   const act = ({ change, copy }: Action) => {
     close();
     if (change) go(change);
-    if (copy === undefined) return;
-    navigator.clipboard.writeText(copy).then(() => setSaid('copied'),
-      () => setSaid(`the browser does not let this page copy: ${copy}`));
+    if (copy !== undefined) toClipboard(copy);
   };
   const press = (event: KeyboardEvent) => {
     const items = [...list.current!.querySelectorAll<HTMLElement>('[role=menuitem]')];

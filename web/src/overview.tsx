@@ -3,6 +3,7 @@ import { useMemo } from 'preact/hooks';
 import { PHASES, PROGRAM, STATES } from './data';
 import { CallTable, HotLines, Regions } from './counted';
 import { hasCalls, isTold } from './counts';
+import { flagsOf } from './filters';
 import { menuOf } from './menu';
 import { FunctionName, Heads, opens, Scroll, Section, Times, usePage, type Page } from './parts';
 import { functionRows, stateTimes, sumUp } from './sums';
@@ -75,7 +76,7 @@ function Contents() {
   const { profile } = usePage();
   const { written, functions, cells } = profile, { slices } = written;
   const environment = Object.entries(written.recording.environment);
-  const chosen = Object.entries(written.chosen);
+  const chosen = flagsOf(written.chosen);
   return <details><summary>What is in this file</summary>
     <ul>
       <li>Sums of {profile.count - 1} stacks of {functions.length} functions, {cells.count} by{' '}
@@ -100,8 +101,7 @@ function Contents() {
         ? 'Redacted: no environment, no command line; home folder and user name are taken out, '
           + 'paths cut.'
         : 'Names and paths as they were recorded, the command line, and these facts.'}</li>
-      {chosen.length > 0 && <li>Only what was chosen when it was made: {chosen.map(([key, value]) =>
-        `--${key}${value === true ? '' : ` ${value}`}`).join(' ')}</li>}
+      {chosen && <li>Only what was chosen when it was made:{chosen}</li>}
     </ul>
     <dl class="facts">
       {written.recording.command && <><dt>command</dt>
@@ -120,8 +120,8 @@ export function Overview() {
   return <>
     <Section id="verdict" title="Where the time went">
       {metric.head.map((text) => <p key={text} class="verdict"><bdi>{text}</bdi></p>)}
-      {isFiltered(page) && <p class="warn">This sentence is about the whole recording; what stands
-        below, about what is chosen above.</p>}
+      {isFiltered(page) && <p class="warn">This sentence is about all that this page holds; what
+        stands below, about what is chosen above.</p>}
       {!metric.known && <p class="warn">{metric.name}: n/a, {metric.why}.</p>}
     </Section>
     <div class="columns">

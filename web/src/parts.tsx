@@ -1,6 +1,6 @@
 // What the views are put together from.
 import { createContext, type ComponentChildren, type JSX } from 'preact';
-import { useContext, useEffect, useState } from 'preact/hooks';
+import { useContext, useEffect, useRef, useState } from 'preact/hooks';
 import type { Metric, Profile } from './data';
 import { ROOT, type Choice, type Sums } from './sums';
 import type { View } from './view';
@@ -13,7 +13,7 @@ export interface Page {
   metric: Metric;
   choice: Choice;
   sums: Sums; // of the choice, all phases
-  waits: boolean; // for what was chosen: all of this but the view is still as it was
+  waits: boolean; // for what was chosen: all of this but the profile and the view is still as it was
   go: (change: Partial<View>) => void; // an entry of the history
   set: (change: Partial<View>) => void; // none: a search that is being typed, a selection
 }
@@ -52,17 +52,25 @@ export function Section({ title, id, children }: { title: ComponentChildren; id:
 }
 
 const MANY = 20_000; // boxes
+const REST = 100; // ms
 
-// Long lists, of a recording that takes long to draw as it is: what stands above them is on the
-// screen one frame before they follow.
+// A long list, of a recording that takes long to draw as it is: what stands above it is on the screen
+// one frame before it follows, and where it is out of sight nothing waits for it: it follows when the
+// hand rests. Until then it is not gone through either.
 export function Later({ children }: { children: ComponentChildren }) {
-  const page = usePage(), [before, setBefore] = useState(page);
+  const page = usePage(), [before, setBefore] = useState(page), held = useRef(children);
+  const frame = useRef<HTMLDivElement>(null);
   const many = page.profile.flame.count > MANY, late = many && before.profile === page.profile;
+  if (!late || before === page) held.current = children;
   useEffect(() => { // once it is drawn
-    if (many && !page.waits) setBefore(page);
+    if (!many || page.waits) return;
+    const below = frame.current!.getBoundingClientRect().top > innerHeight;
+    const timer = setTimeout(setBefore, below ? REST : 0, page);
+    return () => clearTimeout(timer);
   }, [page]);
-  return <div aria-busy={late && before !== page}>
-    <PageContext.Provider value={late ? before : page}>{children}</PageContext.Provider></div>;
+  return <div ref={frame} class={many ? 'later' : undefined} aria-busy={late && before !== page}>
+    <PageContext.Provider value={late ? before : page}>{held.current}
+    </PageContext.Provider></div>;
 }
 
 // The head of a table: '#' marks what is a number, '~' and '-' one that narrow screens leave out.
@@ -73,11 +81,31 @@ export function Heads({ of }: { of: string[] }) {
   })}</tr></thead>;
 }
 
+// What rows are sorted by, and the heads of columns, which choose that: names from A to Z at first,
+// numbers from the largest on.
+export function useOrder<Key extends string>(first: Key) {
+  const [key, setKey] = useState(first), [down, setDown] = useState(true);
+  const head = (each: Key, text: string, kind = 'number') => <th scope="col" class={kind}
+    aria-sort={each !== key ? 'none' : down ? 'descending' : 'ascending'}>
+    <button type="button" class="plain" onClick={() => {
+      setDown(each === key ? !down : each !== 'name');
+      setKey(each);
+    }}>{text}<span aria-hidden="true">{each !== key ? '' : down ? ' ▾' : ' ▴'}</span></button></th>;
+  return { key, down, head };
+}
+
 // The first of many rows, and a button for more.
 export function useMore<Row>(rows: Row[], most: number): [Row[], JSX.Element | false] {
   const [limit, setLimit] = useState(most);
   return [rows.slice(0, limit), rows.length > limit && <button type="button"
     onClick={() => setLimit(limit * 4)}>Show more of {rows.length}</button>];
+}
+
+// What came of copying, in words, and what copies.
+export function useCopy(): [string, (text: string) => void] {
+  const [said, setSaid] = useState('');
+  return [said, (text) => void navigator.clipboard.writeText(text).then(() => setSaid('copied'),
+    () => setSaid(`the browser does not let this page copy: ${text}`))];
 }
 
 // What may be wider than the page; with the focus in it, the arrow keys move it.

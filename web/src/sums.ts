@@ -27,14 +27,15 @@ const cellsFor = (profile: Profile, choice: Choice): Cells => {
 };
 
 export interface Sums {
-  self: Float64Array; // of each node
+  readonly self: Float64Array; // of each node
+  own: Float64Array; // of each of the flame graph's boxes
   base: number; // what shares are of
   phases: number[];
   idle: number; // waiting for work, in what is chosen
   flame?: Totals; // once it was asked for
 }
 
-export interface Totals { // of the flame graph's nodes
+export interface Totals { // of the flame graph's boxes
   self: Float64Array;
   total: Float64Array;
 }
@@ -56,16 +57,15 @@ export function pattern(text: string): RegExp {
   }
 }
 
-// Which nodes stand on a stack with a function that is a hit.
-function marked(profile: Profile, hits: boolean[]): Uint8Array {
-  const marks = new Uint8Array(profile.count);
-  for (let n = 1; n < profile.count; n++)
-    marks[n] = marks[profile.parent[n]] || hits[profile.func[n]] ? 1 : 0;
+// Which boxes stand on a stack with a function that is a hit.
+function marked({ flame }: Profile, hits: boolean[]): Uint8Array {
+  const marks = new Uint8Array(flame.count), { parent, func } = flame;
+  for (let n = 1; n < marks.length; n++) marks[n] = marks[parent[n]] || hits[func[n]] ? 1 : 0;
   return marks;
 }
 
-// Which nodes focus, hide and the function that is looked at leave: 1, or else 0; null: all.
-function chosenNodes(profile: Profile, choice: Choice): Uint8Array | null {
+// Which boxes focus, hide and the function that is looked at leave: 1, or else 0; null: all.
+function chosenBoxes(profile: Profile, choice: Choice): Uint8Array | null {
   const matching = (text: string) => {
     const wanted = pattern(text);
     return marked(profile, profile.functions.map((func) => wanted.test(func.text)));
@@ -75,7 +75,7 @@ function chosenNodes(profile: Profile, choice: Choice): Uint8Array | null {
   const within = choice.within < 0 ? null
     : marked(profile, profile.functions.map((_, func) => func === choice.within));
   if (!focus && !hide && !within) return null;
-  const kept = new Uint8Array(profile.count);
+  const kept = new Uint8Array(profile.flame.count);
   for (let n = 0; n < kept.length; n++)
     kept[n] = (focus && !focus[n]) || (hide && hide[n]) || (within && !within[n]) ? 0 : 1;
   return kept;
@@ -83,34 +83,34 @@ function chosenNodes(profile: Profile, choice: Choice): Uint8Array | null {
 
 // Whether focus and hide leave what stands on a node.
 export function keptBy(profile: Profile, choice: Choice): (node: number) => boolean {
-  const nodes = chosenNodes(profile, { ...choice, within: -1 });
-  return (node) => !nodes || nodes[node] === 1;
+  const boxes = chosenBoxes(profile, { ...choice, within: -1 });
+  return (node) => !boxes || boxes[profile.flame.of[node]] === 1;
 }
 
 // The numbers of the cells that are chosen; null: all of them. Those of some slices of many are found
 // without looking at the others.
 function chosenCells(profile: Profile, choice: Choice, cells: Cells): Int32Array | null {
   const { threads, slices } = profile.written, { from, to, outside } = choice;
-  const nodes = chosenNodes(profile, choice);
+  const boxes = chosenBoxes(profile, choice);
   const tracks = threads.map(({ process }, thread) =>
     (choice.thread < 0 || thread === choice.thread)
     && (choice.process < 0 || process === choice.process));
   const all = tracks.every(Boolean);
   const anytime = cells.timeless || choice.part !== undefined
     || (!outside && from <= 0 && to >= slices.count);
-  if (anytime && all && !nodes) return null;
-  const kept = new Int32Array(cells.count), { thread, node, order, starts } = cells;
+  if (anytime && all && !boxes) return null;
+  const kept = new Int32Array(cells.count), { thread, box, order, starts } = cells;
   let count = 0;
   if (anytime) {
     for (let i = 0; i < cells.count; i++)
-      if ((all || tracks[thread[i]]) && (!nodes || nodes[node[i]])) kept[count++] = i;
+      if ((all || tracks[thread[i]]) && (!boxes || boxes[box[i]])) kept[count++] = i;
     return kept.subarray(0, count);
   }
   for (let slice = outside ? 0 : from; slice < (outside ? slices.count : to); slice++) {
     if (outside && slice >= from && slice < to) continue;
     for (let at = starts[slice]; at < starts[slice + 1]; at++) {
       const i = order[at];
-      if ((all || tracks[thread[i]]) && (!nodes || nodes[node[i]])) kept[count++] = i;
+      if ((all || tracks[thread[i]]) && (!boxes || boxes[box[i]])) kept[count++] = i;
     }
   }
   return kept.subarray(0, count);
@@ -126,20 +126,26 @@ export function eachChosen(profile: Profile, choice: Choice, each: (cell: number
 // A loop of its own: a call for each of some hundred thousand cells would be most of it.
 export function sumUp(profile: Profile, choice: Choice): Sums {
   const cells = cellsFor(profile, choice), { time, idle } = valuesOf(cells, choice.metric);
-  const self = new Float64Array(profile.count), phases = [0, 0, 0], { phase, node } = cells;
   const kept = chosenCells(profile, choice, cells), count = kept ? kept.length : cells.count;
-  let base = 0, waited = 0;
-  for (let at = 0; at < count; at++) {
-    const i = kept ? kept[at] : at, whole = time[i];
-    if (whole === 0) continue; // of a part of the time most have none
-    const value = choice.idle ? whole : whole - idle[i];
-    phases[phase[i]] += value;
-    waited += idle[i];
-    if (choice.programOnly && phase[i] !== PROGRAM) continue;
-    self[node[i]] += value;
-    base += value;
-  }
-  return { self, base, phases, idle: waited };
+  const { phase, node, box } = cells;
+  const add = (places: Int32Array, size: number) => {
+    const own = new Float64Array(size), phases = [0, 0, 0];
+    let base = 0, waited = 0;
+    for (let at = 0; at < count; at++) {
+      const i = kept ? kept[at] : at, whole = time[i];
+      if (whole === 0) continue; // of a part of the time most have none
+      const value = choice.idle ? whole : whole - idle[i];
+      phases[phase[i]] += value;
+      waited += idle[i];
+      if (choice.programOnly && phase[i] !== PROGRAM) continue;
+      own[places[i]] += value;
+      base += value;
+    }
+    return { own, base, phases, idle: waited };
+  };
+  let self: Float64Array | undefined; // which few views ask for
+  return { ...add(box, profile.flame.count),
+    get self() { return self ??= add(node, profile.count).own; } };
 }
 
 // Wall time by state, waiting for work counted in.
@@ -234,19 +240,18 @@ export const ROOT = -1; // stands for the caller of a stack's root
 // the caller of the outermost and the callee of the innermost.
 export function neighbours(profile: Profile, sums: Sums, func: number):
   { callers: Row[]; callees: Row[] } {
-  const none = -2, itself = -3;
-  const caller = new Int32Array(profile.count).fill(none);
-  const callee = new Int32Array(profile.count).fill(none);
+  const none = -2, itself = -3, { flame: { count, parent, func: funcs } } = profile;
+  const caller = new Int32Array(count).fill(none), callee = caller.slice();
   const callers = new Map<number, number>(), callees = new Map<number, number>();
   const add = (map: Map<number, number>, key: number, value: number) =>
     map.set(key, (map.get(key) ?? 0) + value);
-  for (let n = 1; n < profile.count; n++) {
-    const above = profile.parent[n], here = profile.func[n] === func;
-    caller[n] = caller[above] !== none ? caller[above] : here ? profile.func[above] : none;
-    callee[n] = here ? itself : callee[above] === itself ? profile.func[n] : callee[above];
-    if (sums.self[n] === 0 || caller[n] === none) continue;
-    add(callers, caller[n], sums.self[n]);
-    if (callee[n] !== itself) add(callees, callee[n], sums.self[n]);
+  for (let n = 1; n < count; n++) {
+    const above = parent[n], here = funcs[n] === func, value = sums.own[n];
+    caller[n] = caller[above] !== none ? caller[above] : here ? funcs[above] : none;
+    callee[n] = here ? itself : callee[above] === itself ? funcs[n] : callee[above];
+    if (value === 0 || caller[n] === none) continue;
+    add(callers, caller[n], value);
+    if (callee[n] !== itself) add(callees, callee[n], value);
   }
   const rows = (map: Map<number, number>): Row[] =>
     [...map].map(([key, total]) => ({ func: key, self: 0, total }))
@@ -254,13 +259,10 @@ export function neighbours(profile: Profile, sums: Sums, func: number):
   return { callers: rows(callers), callees: rows(callees) };
 }
 
-// Totals of the flame graph's nodes, and what is of each itself.
-export function flameTotals(profile: Profile, sums: Sums): Totals {
+// Totals of the flame graph's boxes, and what is of each itself.
+export function flameTotals({ flame: { count, parent } }: Profile, sums: Sums): Totals {
   if (sums.flame) return sums.flame;
-  const flame = profile.flame, self = new Float64Array(flame.count);
-  for (let n = 0; n < profile.count; n++) self[flame.of[n]] += sums.self[n];
-  const total = self.slice();
-  for (let n = flame.count; n-- > 1;) total[flame.parent[n]] += total[n];
-  sums.flame = { self, total };
-  return sums.flame;
+  const total = sums.own.slice();
+  for (let n = count; n-- > 1;) total[parent[n]] += total[n];
+  return sums.flame = { self: sums.own, total };
 }

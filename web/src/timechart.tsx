@@ -1,6 +1,6 @@
 // The calls of a timeline on the screen, zoomed and moved by keys, wheel and buttons.
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { chartOf, drawChart, pieceAt, threadOf, type Piece } from './chart';
+import { chartOf, drawChart, pieceAt, threadOf, type Chart, type Piece } from './chart';
 import { readLook } from './canvas';
 import { placeOf, textOf } from './counts';
 import { moments } from './data';
@@ -13,18 +13,18 @@ import { count, plural, time } from './words';
 const ZOOM = 1.5, STEP = 0.15;
 
 export function CallChart({ found }: { found: ((func: number) => boolean) | null }) {
-  const { written } = usePage().profile;
-  return written.timeline?.length || written.bands?.length ? <Calls found={found} /> : null;
+  const { profile, view, choice } = usePage(), { threads, timeline, bands } = profile.written;
+  const chart = useMemo(() => (timeline?.length || bands?.length) && chartOf(profile, (thread) =>
+    (view.thread < 0 || thread === view.thread)
+      && (view.process < 0 || threads[thread].process === view.process),
+  keptBy(profile, choice)), [profile, view.thread, view.process, view.focus, view.hide]);
+  return chart && chart.pieces.length ? <Calls chart={chart} found={found} /> : null;
 }
 
-function Calls({ found }: { found: ((func: number) => boolean) | null }) {
-  const { profile, view, choice, go, set } = usePage(), { written } = profile;
+function Calls({ chart, found }: { chart: Chart; found: ((func: number) => boolean) | null }) {
+  const { profile, view, go, set } = usePage(), { written } = profile;
   const frame = useRef<HTMLDivElement>(null), canvas = useRef<HTMLCanvasElement>(null);
   const width = useWidth(frame);
-  const chart = useMemo(() => chartOf(profile, (thread) =>
-    (view.thread < 0 || thread === view.thread)
-      && (view.process < 0 || written.threads[thread].process === view.process),
-  keptBy(profile, choice)), [profile, view.thread, view.process, view.focus, view.hide]);
   const whole = (): [number, number] => view.from < 0 ? [chart.first, chart.last]
     : moments(written.slices, view.from, view.to);
   const [span, setSpan] = useState<[number, number]>(whole);
@@ -91,7 +91,6 @@ function Calls({ found }: { found: ((func: number) => boolean) | null }) {
   const drawn = (written.timeline?.length ?? 0) / 4, all = written.timeline_calls ?? 0;
   const menu = !selected ? {} : selected.func < 0 ? menuOf({ region: selected.text })
     : menuOf({ func: selected.func, node: selected.node });
-  if (chart.pieces.length === 0) return null;
   return <Section id="calls-in-time" title="Calls and regions, when they were">
     <div class="filters"><span class="buttons">
       <button type="button" aria-label="Zoom in to the time" onClick={() => zoom(ZOOM)}>+</button>

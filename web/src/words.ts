@@ -43,3 +43,6 @@ export const plural = (value: number, one: string): string =>
 export function quoted(word: string): string {
   return /^[\w./:-]+$/.test(word) ? word : `'${word.replace(/'/g, "'\\''")}'`;
 }
+
+// A name as a pattern of the shell that means it alone.
+export const literally = (name: string): string => name.replace(/[*?[\\]/g, '\\$&');

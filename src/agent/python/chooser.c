@@ -48,12 +48,19 @@ static bool is_class_body(PyCodeObject *code)
     return (code->co_flags & CO_OPTIMIZED) == 0 && !equals(code->co_name, "<module>", 8);
 }
 
+/* What the compiler makes of all annotations of a module or class (3.14): its lines span what
+ * stands between them. */
+static bool is_of_annotations(const char *name)
+{
+    return strcmp(name, "__annotate__") == 0;
+}
+
 /* Lambdas are members of a class as functions are; what a body's comprehensions run is none. */
 static bool may_be_method(PyCodeObject *code)
 {
     const char *name = PyUnicode_AsUTF8(code->co_name);
 
-    return (code->co_flags & CO_OPTIMIZED) != 0 && name != NULL &&
+    return (code->co_flags & CO_OPTIMIZED) != 0 && name != NULL && !is_of_annotations(name) &&
            (name[0] != '<' || strcmp(name, "<lambda>") == 0);
 }
 
@@ -198,7 +205,8 @@ static bool is_function(PyCodeObject *code)
 {
     const char *name = PyUnicode_AsUTF8(code->co_name);
 
-    return (code->co_flags & CO_OPTIMIZED) != 0 && name != NULL && name[0] != '<';
+    return (code->co_flags & CO_OPTIMIZED) != 0 && name != NULL && name[0] != '<' &&
+           !is_of_annotations(name);
 }
 
 /* Whether a line lies in a function that is defined within the code. */

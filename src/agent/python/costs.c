@@ -20,6 +20,33 @@ PyObject *cairn_profiler_measure(PyObject *unused, PyObject *args)
     return PyLong_FromUnsignedLongLong(after_ns - before_ns);
 }
 
+/* Of two measurements the lesser, with what is inside it. */
+static void lessen(double *cost, double *inside, double now, double now_inside)
+{
+    if (now <= 0 || now >= *cost)
+        return;
+    *cost = now;
+    *inside = now_inside;
+}
+
+PyObject *cairn_profiler_cost(PyObject *self, PyObject *costs)
+{
+    struct cairn_profiler *profiler = (struct cairn_profiler *)self;
+    struct cairn_spool_costs *to, now;
+
+    if (!PyTuple_Check(costs) ||
+        !PyArg_ParseTuple(costs, "dddddd:cost", &now.call, &now.call_inside, &now.native,
+                          &now.native_inside, &now.resume, &now.resume_inside))
+        return PyErr_Occurred() ? NULL : PyErr_Format(PyExc_TypeError, "costs are a tuple");
+    if (profiler->spool.head != NULL) {
+        to = &profiler->spool.head->costs;
+        lessen(&to->call, &to->call_inside, now.call, now.call_inside);
+        lessen(&to->native, &to->native_inside, now.native, now.native_inside);
+        lessen(&to->resume, &to->resume_inside, now.resume, now.resume_inside);
+    }
+    Py_RETURN_NONE;
+}
+
 int cairn_costs_keep(struct cairn_profiler *profiler, PyObject *costs)
 {
     struct cairn_spool_costs *to = &profiler->spool.head->costs;

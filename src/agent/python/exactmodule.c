@@ -9,6 +9,7 @@
 #include <structseq.h>
 
 #include "exactsums.h"
+#include "heirs.h"
 #include "ticks.h"
 
 #define MOST_BYTES ((size_t)512 << 20)
@@ -39,120 +40,6 @@ PyObject *cairn_module_member(const char *name)
         return NULL;
     }
     return PyObject_GetAttrString(module, name);
-}
-
-const void *cairn_profiler_key(const struct cairn_profiler *profiler, PyObject *callee,
-                               bool has_self)
-{
-    /* Most are of these types; a subtype is looked for last, for that takes a call. */
-    if (Py_TYPE(callee) == &PyFunction_Type || Py_TYPE(callee) == &PyMethod_Type)
-        return NULL;
-    if (Py_TYPE(callee) == &PyMethodDescr_Type)
-        return has_self ? ((PyMethodDescrObject *)callee)->d_method : NULL;
-    if (PyCFunction_Check(callee))
-        return ((PyCFunctionObject *)callee)->m_ml;
-    return profiler->types && PyType_Check(callee) ? callee : NULL;
-}
-
-/* --- what is learnt of a callee: its code object, or a name --- */
-
-/* What type(self) calls `name`: a new reference, NULL when it has none. */
-static PyObject *find_member(PyTypeObject *type, const char *name)
-{
-    PyObject *order = type->tp_mro, *found = NULL;
-
-    for (Py_ssize_t i = 0; order != NULL && i < PyTuple_GET_SIZE(order) && found == NULL; i++) {
-        PyObject *members = cairn_type_dict((PyTypeObject *)PyTuple_GET_ITEM(order, i));
-
-        found = members == NULL ? NULL : PyDict_GetItemString(members, name);
-        Py_XINCREF(found);
-        Py_XDECREF(members);
-    }
-    return found;
-}
-
-/* As cProfile has it: by what the object's type calls so, though it may be Python code that covers
- * the function. NULL: it has no such name. */
-static PyObject *name_member(PyObject *self, const char *name)
-{
-    PyObject *found = find_member(Py_TYPE(self), name);
-    PyObject *text = found == NULL ? NULL : PyObject_Repr(found);
-
-    Py_XDECREF(found);
-    PyErr_Clear();
-    return text;
-}
-
-static PyObject *name_function(PyCFunctionObject *function)
-{
-    const char *name = function->m_ml->ml_name;
-    PyObject *module = function->m_module, *text;
-
-    if (function->m_self != NULL) {
-        text = name_member(function->m_self, name);
-        if (text != NULL)
-            return text;
-        if (module != NULL && PyUnicode_Check(module))
-            return PyUnicode_FromFormat("<built-in method %U.%s>", module, name);
-        return PyUnicode_FromFormat("<built-in method %s>", name);
-    }
-    if (module != NULL && PyModule_Check(module))
-        module = PyModule_GetNameObject(module);
-    else
-        Py_XINCREF(module);
-    if (module == NULL)
-        PyErr_Clear();
-    if (module != NULL && PyUnicode_Check(module) &&
-        PyUnicode_CompareWithASCIIString(module, "builtins") != 0)
-        text = PyUnicode_FromFormat("<%U.%s>", module, name);
-    else
-        text = PyUnicode_FromFormat("<%s>", name);
-    Py_XDECREF(module);
-    return text;
-}
-
-/* The type itself beside its name: an address may be taken over by another one. */
-static PyObject *name_type(PyObject *callee)
-{
-    PyObject *text = PyType_Type.tp_repr(callee);
-    PyObject *both = text == NULL ? NULL : PyTuple_Pack(2, text, callee);
-
-    Py_XDECREF(text);
-    return both;
-}
-
-static PyObject *name_method(PyMethodDescrObject *method, PyObject *self)
-{
-    PyObject *text = name_member(self, method->d_method->ml_name);
-
-    return text != NULL ? text : PyObject_Repr((PyObject *)method);
-}
-
-static void *learn(void *context, const void *key, void *callee)
-{
-    PyObject *const *called = callee; /* and what it is called on */
-    PyObject *object = called[0], *learnt, *type, *value, *trace;
-
-    (void)context, (void)key;
-    PyErr_Fetch(&type, &value, &trace);
-    if (PyCFunction_Check(object)) {
-        learnt = name_function((PyCFunctionObject *)object);
-    } else if (PyType_Check(object)) {
-        learnt = name_type(object);
-    } else if (Py_TYPE(object) == &PyMethodDescr_Type) {
-        learnt = name_method((PyMethodDescrObject *)object, called[1]);
-    } else {
-        Py_INCREF(object);
-        learnt = object;
-    }
-    PyErr_Restore(type, value, trace); /* over what failed here, if anything did */
-    return learnt;
-}
-
-static void forget(void *context, void *learnt)
-{
-    (void)context;
-    Py_DECREF((PyObject *)learnt);
 }
 
 /* --- the clock --- */
@@ -445,8 +332,10 @@ static PyObject *profiler_new(PyTypeObject *type, PyObject *args, PyObject *name
 
     (void)args, (void)named;
     if (profiler != NULL) {
-        const struct cairn_exact_host host = {
-            .context = profiler, .learn = learn, .forget = forget, .outer = cairn_events_outer};
+        const struct cairn_exact_host host = {.context = profiler,
+                                              .learn = cairn_callee_learn,
+                                              .forget = cairn_callee_forget,
+                                              .outer = cairn_events_outer};
 
         cairn_exact_init(&profiler->exact, &host, MOST_BYTES, MOST_NODES, MOST_DEPTH);
     }
@@ -508,9 +397,9 @@ static PyMethodDef profiler_methods[] = {
      "code, and nothing else, until 3.11, from before enable() on."},
     {"measure", cairn_profiler_measure, METH_VARARGS | METH_STATIC,
      "measure(function, argument) -> int\n\nHow long function(argument) takes, ns."},
+    {"cost", cairn_profiler_cost, METH_O, "cost(costs)\n\nMeasured again; the lesser counts."},
     {"end", cairn_profiler_end, METH_NOARGS, "end()\n\nEnd what record() began."},
-    {"tally", profiler_tally, METH_NOARGS,
-     "tally() -> dict\n\nWhat the engine could not put into the tree."},
+    {"tally", profiler_tally, METH_NOARGS, "tally() -> dict\n\nWhat has no place in the tree."},
     {NULL, NULL, 0, NULL},
 };
 
@@ -524,6 +413,7 @@ static PyType_Slot profiler_slots[] = {
     {Py_tp_traverse, profiler_traverse},
     {Py_tp_clear, profiler_drop_timer},
     {Py_tp_methods, profiler_methods},
+    {CAIRN_MONITORS ? 0 : Py_tp_call, CAIRN_PROFILE_CALLED}, /* 0 ends them */
     {0, NULL},
 };
 
@@ -556,18 +446,17 @@ static PyStructSequence_Desc subentry_desc = {"_lsprof.profiler_subentry", "", s
 
 static int add(PyObject *module, const char *name, PyObject *what)
 {
-    if (what == NULL)
-        return -1;
-    if (PyModule_AddObject(module, name, what) == 0)
+    if (what != NULL && PyModule_AddObject(module, name, what) == 0)
         return 0;
-    Py_DECREF(what);
+    Py_XDECREF(what);
     return -1;
 }
 
 static int module_exec(PyObject *module)
 {
     cairn_gate_loaded();
-    if (add(module, "Profiler", PyType_FromSpec(&profiler_spec)) < 0 ||
+    if (cairn_heirs_add(module) < 0 ||
+        add(module, "Profiler", PyType_FromSpec(&profiler_spec)) < 0 ||
         add(module, "Lines", cairn_lines_type()) < 0 ||
         add(module, "profiler_entry", (PyObject *)PyStructSequence_NewType(&entry_desc)) < 0 ||
         add(module, "profiler_subentry", (PyObject *)PyStructSequence_NewType(&subentry_desc)) < 0)

@@ -51,15 +51,19 @@ PyObject *cairn_lines_object_record(PyObject *self, PyObject *args)
     PyObject *folder, *words, *listing = Py_None, *plan = Py_None;
     struct cairn_lines_hub *hub = &((struct cairn_lines_object *)self)->source->hub;
     int wants_lines = 1, on = 1;
-    double limit = 0, event_ns = 0;
+    double limit = 0, line_ns = 0, frame_ns = 0;
 
-    if (!PyArg_ParseTuple(args, "OO|pOpOdd:record", &folder, &words, &wants_lines, &listing, &on,
-                          &plan, &limit, &event_ns) ||
+    if (!PyArg_ParseTuple(args, "OO|pOpOd(dd):record", &folder, &words, &wants_lines, &listing, &on,
+                          &plan, &limit, &line_ns, &frame_ns) ||
         begin_recording((struct cairn_lines_object *)self, folder, words, wants_lines, listing,
                         plan, on) < 0)
         return NULL;
+    if (plan == Py_None && listing == Py_None) { /* of others it was not measured */
+        hub->spool->head->costs.event = line_ns;
+        hub->spool->head->costs.call = frame_ns;
+    }
     if (limit > 0) {
-        cairn_line_meter_begin(hub, limit, event_ns, NULL);
+        cairn_line_meter_begin(hub, limit, line_ns, NULL);
         hub->spool->head->meter.setup_ns = cairn_gate_setup_ns();
     }
     Py_INCREF(self); /* for good, as the file is */
@@ -349,6 +353,27 @@ PyObject *cairn_lines_object_choose(PyObject *self, PyObject *thing)
         return NULL;
     Py_INCREF(thing);
     return thing;
+}
+
+static void lessen(double *cost_ns, double now_ns)
+{
+    if (now_ns < *cost_ns)
+        *cost_ns = now_ns;
+}
+
+PyObject *cairn_lines_object_cost(PyObject *self, PyObject *args)
+{
+    struct cairn_lines_object *lines = (struct cairn_lines_object *)self;
+    struct cairn_spool *spool = lines->source->hub.spool;
+    double line_ns, frame_ns;
+
+    if (!PyArg_ParseTuple(args, "dd:cost", &line_ns, &frame_ns))
+        return NULL;
+    if (lines->source->recording == self && spool != NULL && spool->head != NULL) {
+        lessen(&spool->head->costs.event, line_ns);
+        lessen(&spool->head->costs.call, frame_ns);
+    }
+    Py_RETURN_NONE;
 }
 
 PyObject *cairn_lines_object_end(PyObject *self, PyObject *unused)

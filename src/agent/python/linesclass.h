@@ -29,6 +29,7 @@ int cairn_lines_object_add(struct cairn_lines_object *lines, PyObject *code);
 PyObject *cairn_lines_object_disable(PyObject *self, PyObject *unused);
 PyObject *cairn_lines_object_record(PyObject *self, PyObject *args);
 PyObject *cairn_lines_object_choose(PyObject *self, PyObject *thing);
+PyObject *cairn_lines_object_cost(PyObject *self, PyObject *args);
 PyObject *cairn_lines_object_end(PyObject *self, PyObject *unused);
 
 #endif

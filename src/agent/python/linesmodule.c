@@ -292,12 +292,15 @@ static PyMethodDef lines_methods[] = {
      "get() -> [(code, [(line, hits, time, slept)])]\n\nTimes in units of unit() seconds."},
     {"unit", lines_unit, METH_NOARGS, "unit() -> float\n\nSeconds in a unit of time."},
     {"record", cairn_lines_object_record, METH_VARARGS,
-     "record(folder, words, lines=True, listing=None, on=True, plan=None, limit=0., cost=0.)\n\n"
+     "record(folder, words, lines=True, listing=None, on=True, plan=None, limit=0., costs=(0., "
+     "0.))\n\n"
      "Count what the words mean into a file in `folder`, for good: lines, with plan(code) -> bytes "
      "without their times, and with listing(code, kept) -> (bytes, bytes, bytes) instructions; for "
-     "no more than a share of what the program needs, where an event costs so many ns."},
+     "no more than a share of what the program needs, where a line costs so many ns, and a frame."},
     {"choose", cairn_lines_object_choose, METH_O,
      "choose(function) -> function\n\nCount it as well: a decorator."},
+    {"cost", cairn_lines_object_cost, METH_VARARGS,
+     "cost(line, frame)\n\nWhat they took when that was measured again; the lesser counts."},
     {"end", cairn_lines_object_end, METH_NOARGS, "end()\n\nEnd what record() began."},
     {"lost", lines_lost, METH_NOARGS, "lost() -> int\n\nLines that could not be counted."},
     {NULL, NULL, 0, NULL},

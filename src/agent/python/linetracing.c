@@ -132,8 +132,11 @@ static int on_trace(PyObject *self, PyFrameObject *frame, int what, PyObject *ar
     struct cairn_lines_hub *hub = active == NULL ? NULL : &active->hub;
     struct cairn_lines_code *code = hub == NULL ? NULL : cairn_lines_find(hub, code_of(frame));
     bool is_ours = what == PyTrace_OPCODE && frame->f_trace_opcodes == OURS;
-    int result = others == NULL || is_ours ? 0 : pass_on(self, frame, what, arg);
+    int result;
 
+    if (what == PyTrace_OPCODE && PyErr_Occurred())
+        return -1; /* of the line that begins with it, which is forgotten until 3.9 */
+    result = others == NULL || is_ours ? 0 : pass_on(self, frame, what, arg);
     if (code == NULL)
         return result;
     if (cairn_lines_is_over(code)) { /* the frame goes on without us */

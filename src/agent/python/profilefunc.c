@@ -286,6 +286,51 @@ static int on_event(PyObject *self, PyFrameObject *frame, int what, PyObject *ar
     return 0;
 }
 
+/* Which event the words of sys.setprofile() tell of; -1: of none. */
+static int event_called(PyObject *word)
+{
+    static const struct {
+        const char *word;
+        int what;
+    } events[] = {{"call", PyTrace_CALL},
+                  {"return", PyTrace_RETURN},
+                  {"c_call", PyTrace_C_CALL},
+                  {"c_return", PyTrace_C_RETURN},
+                  {"c_exception", PyTrace_C_EXCEPTION}};
+
+    for (size_t i = 0; i < sizeof(events) / sizeof(events[0]); i++)
+        if (PyUnicode_CompareWithASCIIString(word, events[i].word) == 0)
+            return events[i].what;
+    return -1;
+}
+
+/* Python calls the profiler where the program has set again what sys.getprofile() gave it. From
+ * here on the thread has ours as before, unless it was the program's own function that passed this
+ * on. */
+PyObject *cairn_profile_called(PyObject *self, PyObject *args, PyObject *named)
+{
+    struct cairn_profiler *profiler = (struct cairn_profiler *)self;
+    PyThreadState *thread = PyThreadState_Get();
+    PyObject *frame, *word, *arg;
+    int what;
+
+    if (!cairn_exact_owns_spool(&profiler->exact))
+        return PyErr_Format(PyExc_TypeError, "'%.200s' object is not callable",
+                            Py_TYPE(self)->tp_name);
+    if (named != NULL || !PyArg_ParseTuple(args, "O!UO", &PyFrame_Type, &frame, &word, &arg))
+        return PyErr_Format(PyExc_TypeError, "a profile function takes a frame, an event, and what "
+                                             "belongs to it");
+    what = event_called(word);
+    if (thread->c_profileobj != self || !profiler->enabled || profiler->plain ||
+        cairn_meter_has_ended(&profiler->exact) || what < 0)
+        Py_RETURN_NONE;
+    if (set_thread(thread, on_event, self) < 0)
+        PyErr_Clear(); /* an audit hook forbids it: the thread goes uncounted */
+    else
+        (void)on_event(self, (PyFrameObject *)frame, what, arg);
+    Py_RETURN_NONE;
+}
+
 int cairn_events_add(PyObject *module)
 {
     (void)module;

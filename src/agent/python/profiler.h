@@ -40,9 +40,15 @@ struct cairn_profiler {
                                  sys.monitoring */
 };
 
-#if !CAIRN_MONITORS
+#if CAIRN_MONITORS
+#define CAIRN_PROFILE_CALLED NULL
+#else
+#define CAIRN_PROFILE_CALLED cairn_profile_called
 /* The two ways of 3.8 to 3.11: the profile function of every thread, and PEP 523. */
 int cairn_profile_begin(struct cairn_profiler *profiler);
+
+/* As the profile function that it is to a program. */
+PyObject *cairn_profile_called(PyObject *self, PyObject *args, PyObject *named);
 void cairn_eval_begin(struct cairn_profiler *profiler);
 void cairn_eval_end(void);
 #endif
@@ -66,6 +72,11 @@ void cairn_events_forget(struct cairn_profiler *profiler);
  */
 const void *cairn_profiler_key(const struct cairn_profiler *profiler, PyObject *callee,
                                bool has_self);
+
+/* As `learn` and `forget` of struct cairn_exact_host (callees.c): a new reference to the code
+ * object, or to the name; NULL when there is no memory for it. */
+void *cairn_callee_learn(void *context, const void *key, void *callee);
+void cairn_callee_forget(void *context, void *learnt);
 
 /* Makes the types that events need, as members of the module; 0, -1 with an exception set. */
 int cairn_events_add(PyObject *module);
@@ -126,6 +137,9 @@ PyObject *cairn_profiler_end(PyObject *self, PyObject *unused);
 
 /* Static: measure(function, argument), how long that call takes, ns. */
 PyObject *cairn_profiler_measure(PyObject *unused, PyObject *args);
+
+/* cost(costs): the same, measured again; the lesser of each counts. */
+PyObject *cairn_profiler_cost(PyObject *self, PyObject *costs);
 
 /* Notes in the spool what counting costs: a tuple as struct cairn_spool_costs begins, empty or
  * NULL; of a timeline it is measured. 0; -1 with an exception set. */

@@ -15,8 +15,11 @@
 
 #define MOST_NAMES 10000 /* that are kept; others are made anew each time */
 #define MOST_NAME 256    /* characters of one that is kept */
+#define QUICK_NAMES 64   /* of those that are kept, to be found by the address of the name */
 #define FEW_VALUES 8     /* of a mark, that need no memory */
 #define KEPT_ENTRIES 16  /* without a recorder each 16th entry of a kept object looks for one */
+#define QUICK_CALLS 4    /* and each fourth region(), where so many are made within */
+#define QUICK_TICKS (CAIRN_FINDER_TICKS / 1024)
 
 struct opened {
     struct cairn_region region;
@@ -42,12 +45,15 @@ struct hook { /* what `with` looks up in the type */
 struct source { /* of an interpreter's: what region() and mark() are bound to */
     PyObject_HEAD PyObject *regions; /* those that are kept, by name */
     PyTypeObject *type;
+    struct region *quick[QUICK_NAMES]; /* borrowed from those; NULL: none */
 };
 
 static struct cairn_finder finder; /* of the process */
 static struct cairn_regions *const regions = &finder.regions;
 static __thread char here __attribute__((tls_model("initial-exec"))); /* its address: the thread */
-static unsigned entered; /* by any interpreter: it need not be exact */
+static unsigned entered; /* by any interpreter: it need not be exact, nor need the next two */
+static volatile unsigned passed_over;
+static int64_t counter_read; /* ticks */
 
 /* --- regions --- */
 
@@ -294,7 +300,7 @@ static struct region *new_region(PyTypeObject *type, PyObject *name)
 
 /* A new reference to the one of that name: kept, or made where too many are or it is long. Of names
  * that compare by code of the program none is kept. */
-static struct region *region_of(struct source *source, PyObject *name)
+static struct region *find_region(struct source *source, PyObject *name)
 {
     bool keeps = source->regions != NULL && PyUnicode_CheckExact(name) &&
                  PyUnicode_GET_LENGTH(name) <= MOST_NAME;
@@ -318,6 +324,42 @@ static struct region *region_of(struct source *source, PyObject *name)
     return region;
 }
 
+/* Without a recorder reading the counter is what costs most of it. */
+static inline bool is_to_make(void)
+{
+    unsigned left = passed_over; /* read once: another interpreter may count it down as well */
+    int64_t now;
+
+    if (cairn_finder_was_on(&finder))
+        return true;
+    if (left > 0 && !cairn_finder_is_new(&finder)) {
+        passed_over = left - 1;
+        return false;
+    }
+    now = cairn_ticks_now();
+    if ((uint64_t)now - (uint64_t)counter_read < QUICK_TICKS)
+        passed_over = QUICK_CALLS - 1;
+    counter_read = now;
+    return cairn_finder_is_due(&finder, now) && cairn_finder_look(&finder);
+}
+
+/* As find_region. The same literal is the same object wherever it stands, and one that is kept
+ * keeps its name: the address tells. */
+static struct region *region_of(struct source *source, PyObject *name)
+{
+    struct region **quick = &source->quick[(uintptr_t)name / sizeof(PyObject) % QUICK_NAMES];
+    struct region *region = *quick;
+
+    if (__builtin_expect(region != NULL && region->name == name, 1)) {
+        Py_INCREF(region);
+        return region;
+    }
+    region = find_region(source, name);
+    if (region != NULL && region->kept == region && region->name == name)
+        *quick = region;
+    return region;
+}
+
 static PyObject *source_region(PyObject *self, PyObject *name)
 {
     struct source *source = (struct source *)self;
@@ -329,7 +371,7 @@ static PyObject *source_region(PyObject *self, PyObject *name)
         return NULL;
     }
     kept = region_of(source, name);
-    if (kept == NULL || kept->kept == NULL || !cairn_finder_is_on(&finder))
+    if (kept == NULL || kept->kept == NULL || !is_to_make())
         return (PyObject *)kept;
     region = new_region(source->type, name);
     if (region == NULL) {
@@ -502,6 +544,7 @@ static struct source *make_source(void)
         return NULL;
     }
     source->type = (PyTypeObject *)region_type;
+    memset(source->quick, 0, sizeof(source->quick));
     source->regions = PyDict_New();
     if (source->regions == NULL)
         Py_CLEAR(source);

@@ -1,0 +1,76 @@
+#include "strangers.h"
+
+#include <string.h>
+#include <strings.h>
+
+/* The first bytes, and what stands somewhere in the head; NULL: whatever. */
+struct stranger {
+    const char *begins;
+    size_t begins_bytes;
+    const char *holds;
+    const char *says;
+    const char *after; /* the path stands in front of it; NULL: it need not be said */
+};
+
+#define BEGINS(bytes) (bytes), sizeof(bytes) - 1
+#define MEMORY_ALONE "It is of memory, and holds no times: "
+#define V8 "It is V8's log of events: `node --cpu-prof` writes a profile that Cairn knows."
+
+static const struct stranger strangers[] = {
+    {BEGINS("{"), "\"start_call_stack\"", "It is a session of pyinstrument: `pyinstrument --load ",
+     " -r speedscope -o OUT.json` writes one that Cairn knows."},
+    {BEGINS("{"), "\"root_frame\"",
+     "It is what `pyinstrument -r json` writes: `pyinstrument -r speedscope` writes one that Cairn "
+     "knows.",
+     NULL},
+    {BEGINS("{"), "\"alloc_samples\"",
+     "It is of Scalene, and holds shares of lines, which `scalene view` shows.", NULL},
+    {BEGINS("\x04\x22\x4d\x18"), "memray", MEMORY_ALONE "memray wrote it, and `memray flamegraph ",
+     "` shows it."},
+    {BEGINS("memray\0"), NULL, MEMORY_ALONE "memray wrote it, and `memray flamegraph ",
+     "` shows it."},
+    {BEGINS("{\"head\":"), "\"selfSize\"",
+     MEMORY_ALONE "V8 wrote it. `node --cpu-prof` writes a profile that Cairn knows.", NULL},
+    {BEGINS("v8-version,"), NULL, V8, NULL},
+    {BEGINS("{"), "\"SHARED_LIB\"", V8, NULL},
+    {BEGINS("heap profile: "), NULL, MEMORY_ALONE "gperftools wrote it, and its pprof shows it.",
+     NULL},
+    {BEGINS("--- symbol"), NULL,
+     "It is what `pprof --raw` writes: Cairn knows the profile that it was made of.", NULL},
+    {BEGINS("PERFILE2"), NULL, "It is of perf, whose `perf script` prints one that Cairn knows.",
+     NULL},
+    {BEGINS("<!doctype html"), NULL,
+     "It is a page: Cairn knows recordings and profiles, of which pages are made.", NULL},
+    {BEGINS("<html"), NULL,
+     "It is a page: Cairn knows recordings and profiles, of which pages are made.", NULL},
+    {BEGINS("<"), "<svg", "It is a picture: Cairn knows the profile that it was made of.", NULL},
+    {BEGINS("\x7f"
+            "ELF"),
+     NULL, "It is a program: `cairn run` records what it does.", NULL},
+};
+
+static bool is(const struct stranger *stranger, struct cairn_span head)
+{
+    return head.size_bytes >= stranger->begins_bytes &&
+           strncasecmp((const char *)head.data, stranger->begins, stranger->begins_bytes) == 0 &&
+           (!stranger->holds ||
+            memmem(head.data, head.size_bytes, stranger->holds, strlen(stranger->holds)));
+}
+
+bool cairn_stranger_tell(struct cairn_span head, const char *path, struct cairn_err *err)
+{
+    if (head.size_bytes == 0)
+        cairn_err_add(err, "It is empty.");
+    for (size_t i = 0; i < sizeof(strangers) / sizeof(strangers[0]); i++) {
+        const struct stranger *stranger = &strangers[i];
+
+        if (!is(stranger, head))
+            continue;
+        if (stranger->after)
+            cairn_err_add(err, "%s%.100s%s", stranger->says, path, stranger->after);
+        else
+            cairn_err_add(err, "%s", stranger->says);
+        return true;
+    }
+    return head.size_bytes == 0;
+}
