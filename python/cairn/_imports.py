@@ -401,6 +401,9 @@ def read_options(words):
                 options["rows"] = int(value)
         elif word == "--":
             break
+        elif name == "--python":
+            # The command has read it already where it stands first: it says who reads the others.
+            return "--python stands in front of the other options"
         else:
             return f"no option {word} of `cairn imports`"
     return (options, words) if words else "which program?"

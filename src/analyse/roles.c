@@ -121,12 +121,24 @@ static struct cairn_span kind_of(const struct cairn_process *process,
 struct making {
     const struct cairn_process *processes;
     size_t process_count;
+    bool *python; /* of each process: it was met in Python code */
+    bool *before; /* … of what came before the program */
     uint32_t *order; /* processes by birth: parents come before their children */
     struct cairn_intern names;
     struct cairn_map index; /* {role of the parent + 1, name of the kind} to the role */
     struct cairn_map met;   /* name of a kind to how many roles have it */
     struct cairn_roles *roles;
 };
+
+/* Whether it is what a shell in front of Python ran before it became the program, as pyenv's does;
+ * a Python of its own is a program still. */
+static bool is_of_before(const struct making *m, uint32_t process)
+{
+    const struct cairn_process *child = &m->processes[process];
+
+    return !m->python[process] &&
+           (child->before || (child->parent != UINT32_MAX && m->before[child->parent]));
+}
 
 static int by_birth(const void *left, const void *right, void *ctx)
 {
@@ -145,11 +157,15 @@ static int place(struct making *m, uint32_t process)
     uint32_t above = m->processes[process].parent, parent = UINT32_MAX, kind;
     const struct cairn_process *maker = maker_of(m->processes, &m->processes[process]);
     struct cairn_roles *roles = m->roles;
+    struct cairn_span kind_text;
     uint64_t role, same = 0;
 
+    m->before[process] = is_of_before(m, process);
     if (above != UINT32_MAX)
-        parent = roles->of[above];
-    CAIRN_TRY(cairn_intern_add(&m->names, kind_of(&m->processes[process], maker), &kind));
+        parent = m->before[above] ? roles->items[roles->of[above]].parent : roles->of[above];
+    kind_text =
+        m->before[process] ? span_of("start-up") : kind_of(&m->processes[process], maker);
+    CAIRN_TRY(cairn_intern_add(&m->names, kind_text, &kind));
     if (!cairn_map_get(&m->index, (uint64_t)parent + 1, kind, &role)) {
         role = roles->count;
         CAIRN_TRY(cairn_map_put(&m->index, (uint64_t)parent + 1, kind, role));
@@ -205,15 +221,22 @@ static int name_roles(struct making *m)
     return code;
 }
 
-static int make(struct making *m)
+static int make(struct making *m, const struct cairn_model *model)
 {
-    if (!m->order || !m->roles->items || !m->roles->of || !m->roles->numbers)
+    const struct cairn_thread *threads;
+    size_t thread_count;
+
+    if (!m->order || !m->python || !m->before || !m->roles->items || !m->roles->of ||
+        !m->roles->numbers)
         return -CAIRN_ENOMEM;
     CAIRN_TRY(cairn_intern_init(&m->names, NAMES_MAX_BYTES));
     for (size_t i = 0; i < m->process_count; i++)
         m->order[i] = (uint32_t)i;
     qsort_r(m->order, m->process_count, sizeof(*m->order), by_birth,
             (void *)(uintptr_t)m->processes);
+    thread_count = cairn_model_threads(model, &threads);
+    for (size_t i = 0; i < thread_count; i++)
+        m->python[threads[i].process] |= threads[i].python;
     for (size_t i = 0; i < m->process_count; i++)
         CAIRN_TRY(place(m, m->order[i]));
     return name_roles(m);
@@ -232,10 +255,14 @@ int cairn_roles_make(const struct cairn_model *model, struct cairn_roles *ret_ro
     };
     cairn_arena_init(&ret_roles->arena, NAMES_MAX_BYTES);
     m.order = cairn_calloc(m.process_count + 1, sizeof(*m.order));
+    m.python = cairn_calloc(m.process_count + 1, sizeof(*m.python));
+    m.before = cairn_calloc(m.process_count + 1, sizeof(*m.before));
     cairn_map_init(&m.index, m.process_count + 1);
     cairn_map_init(&m.met, m.process_count + 1);
-    code = make(&m);
+    code = make(&m, model);
     free(m.order);
+    free(m.python);
+    free(m.before);
     cairn_map_release(&m.index);
     cairn_map_release(&m.met);
     cairn_intern_release(&m.names);

@@ -22,10 +22,12 @@ static struct cairn_subject *subject_of(const struct cairn_sampler *sampler, pid
 
 int cairn_processes_write(struct cairn_sampler *sampler, struct cairn_subject *subject)
 {
-    const struct cairn_subject *parent = subject_of(sampler, subject->parent);
+    struct cairn_subject *parent = subject_of(sampler, subject->parent);
 
     if (!subject->birth)
         subject->birth = cairn_subject_birth(subject, parent);
+    if (parent)
+        parent->has_children = true;
     return cairn_tracks_process(sampler->writer, sampler->boot_id, parent ? parent->track : 0,
                                 subject);
 }
@@ -105,11 +107,7 @@ void cairn_processes_remove(struct cairn_sampler *sampler, size_t at)
     cairn_runs_end(sampler, subject);
     cairn_runs_keep_code(sampler, cairn_tasks_end(subject, sampler->writer));
     give_up(sampler, subject);
-    cairn_tracks_end_workers(sampler->writer, subject);
-    cairn_writer_track_end(sampler->writer, subject->remains.track);
-    for (size_t i = 0; i < subject->workers.count; i++)
-        cairn_writer_track_end(sampler->writer, subject->workers.items[i]->track);
-    cairn_writer_track_end(sampler->writer, subject->track);
+    cairn_tracks_end(sampler->writer, subject);
     note_gone(sampler, subject->pid, subject->parent);
     cairn_subject_free(subject);
     sampler->subjects.count--;
@@ -124,6 +122,7 @@ void cairn_processes_exec(struct cairn_sampler *sampler, struct cairn_subject *s
     int renewed;
 
     cairn_runs_keep_code(sampler, cairn_tasks_end(subject, sampler->writer));
+    cairn_tracks_exec(subject);
     cairn_subject_restart(subject, now_ns);
     /* Which of its threads goes on under the process' number? */
     several = subject->workers.count > 1;

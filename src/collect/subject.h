@@ -43,6 +43,7 @@ struct cairn_worker { /* a thread of a subject */
     uint64_t start_ns;          /* since boot, as its track says */
     uint64_t met_ns;            /* MONOTONIC, when it was first listed */
     uint32_t track;             /* in the recording; 0: not yet there */
+    uint32_t process_track;     /* that of its process when it got its own */
     bool named;                 /* by Python */
     struct cairn_pythread *py;  /* the thread state that it runs in; NULL: none (now) … */
     struct cairn_state *states; /* … and all that it has */
@@ -80,6 +81,8 @@ struct cairn_worker { /* a thread of a subject */
     bool settled;        /* it was read while the thread stood still: nothing can be new */
 };
 
+#define CAIRN_FORMER_TRACKS_MAX 8
+
 enum cairn_subject_python {
     CAIRN_PYTHON_SOUGHT,      /* none found so far: looked for again, ever more rarely */
     CAIRN_PYTHON_READ,        /* `py` reads it */
@@ -96,7 +99,10 @@ struct cairn_subject {
     uint64_t start_stack;        /* of the program it runs, as cairn_proc_stat() says */
     uint8_t birth;               /* enum cairn_birth */
     bool nameless;               /* an exec was on its way when its track was written */
-    uint32_t track;
+    uint32_t track, parent_track;
+    bool has_children; /* the recording says of some that `track` made them */
+    uint32_t former_tracks[CAIRN_FORMER_TRACKS_MAX]; /* of when it was other programs */
+    size_t former_count;
     enum cairn_subject_python python;
     struct cairn_pyread *py;
     struct cairn_err why;

@@ -15,9 +15,12 @@ static int write_worker(struct cairn_writer *writer, const struct cairn_subject 
                         struct cairn_worker *worker, struct cairn_span name)
 {
     struct cairn_track_def def = {
-        .kind = CAIRN_TRACK_THREAD, .parent = subject->track, .number = (uint64_t)worker->tid};
+        .kind = CAIRN_TRACK_THREAD, .number = (uint64_t)worker->tid};
     struct cairn_proc_stat stat;
 
+    if (!worker->track)
+        worker->process_track = subject->track;
+    def.parent = worker->process_track;
     if (worker->track && name.size_bytes) {
         /* When it began is known. */
     } else if (cairn_proc_stat(subject->pid, worker->tid, &stat) == 0) {
@@ -45,8 +48,9 @@ int cairn_tracks_process(struct cairn_writer *writer, uint32_t boot_id, uint32_t
     int code;
 
     /* A parent that was met later than its child stays unnamed: tracks refer to older ones. */
-    if (!subject->track || parent_track < subject->track)
-        def.parent = parent_track;
+    if (!subject->parent_track && (!subject->track || parent_track < subject->track))
+        subject->parent_track = parent_track;
+    def.parent = subject->parent_track;
     cairn_buf_init(&text, CAIRN_STRING_MAX_BYTES);
     if (cairn_proc_stat(subject->pid, 0, &stat) < 0) /* over since it was met */
         memcpy(stat.comm, subject->comm, sizeof(stat.comm));
@@ -59,6 +63,27 @@ int cairn_tracks_process(struct cairn_writer *writer, uint32_t boot_id, uint32_t
         code = cairn_writer_track(writer, &def, &subject->track);
     cairn_buf_release(&text);
     return code;
+}
+
+void cairn_tracks_exec(struct cairn_subject *subject)
+{
+    if (!subject->has_children || subject->python == CAIRN_PYTHON_READ ||
+        subject->former_count == CAIRN_FORMER_TRACKS_MAX)
+        return;
+    subject->former_tracks[subject->former_count++] = subject->track;
+    subject->track = 0;
+    subject->has_children = false;
+}
+
+void cairn_tracks_end(struct cairn_writer *writer, struct cairn_subject *subject)
+{
+    cairn_tracks_end_workers(writer, subject);
+    cairn_writer_track_end(writer, subject->remains.track);
+    for (size_t i = 0; i < subject->workers.count; i++)
+        cairn_writer_track_end(writer, subject->workers.items[i]->track);
+    for (size_t i = 0; i < subject->former_count; i++)
+        cairn_writer_track_end(writer, subject->former_tracks[i]);
+    cairn_writer_track_end(writer, subject->track);
 }
 
 int cairn_tracks_add_workers(struct cairn_writer *writer, struct cairn_subject *subject)

@@ -9,9 +9,18 @@
 #include "subject.h"
 #include "writer.h"
 
-/* The track of a process, anew or, after an exec, again. `parent_track` may be 0. */
+/* The track of a process, anew or again, as when its name is known. `parent_track` may be 0, and
+ * counts the first time. */
 int cairn_tracks_process(struct cairn_writer *writer, uint32_t boot_id, uint32_t parent_track,
                          struct cairn_subject *subject);
+
+/* The process has begun another program, and gets its track anew by the next
+ * cairn_tracks_process(): whom it made so far was made by what it was before. Not where that was
+ * Python, whose children are the program's, nor more than CAIRN_FORMER_TRACKS_MAX times. */
+void cairn_tracks_exec(struct cairn_subject *subject);
+
+/* The process is gone, and with it all that are of it. */
+void cairn_tracks_end(struct cairn_writer *writer, struct cairn_subject *subject);
 
 /* Tracks for the workers that have none. */
 int cairn_tracks_add_workers(struct cairn_writer *writer, struct cairn_subject *subject);

@@ -61,6 +61,7 @@ struct cairn_process {
     uint64_t pid, start_ns;
     uint32_t parent; /* process index, UINT32_MAX when none */
     uint8_t birth;   /* enum cairn_birth */
+    bool before;     /* its parent made it before that began its program, a shell until then */
     uint8_t entries; /* most CAIRN_MARK_ENTRIES of a stack it was met on */
 };
 

@@ -17,6 +17,7 @@ struct join {
     struct cairn_map nodes;                        /* {parent, frame} to node */
     struct cairn_map modules;                      /* {file, kind} to the string of its module */
     struct cairn_map last_processes, last_threads; /* {pid, boot}, {tid, process}: the last one */
+    struct cairn_map last_tracks;                  /* {writer, process}: the last of its tracks */
     struct cairn_buf name;
     uint32_t *code_functions, *location_frames, *stack_nodes;
     uint32_t *track_processes, *track_threads; /* LOST: has none */
@@ -369,12 +370,17 @@ static void join_parent(struct join *join, size_t track)
     const struct cairn_raw_track *raw = &join->loader->tracks.items[track];
     struct cairn_process *processes = join->model->processes.items;
     uint32_t child = join->track_processes[track], parent;
+    uint64_t last = 0;
 
     if (raw->parent >= CAIRN_RAW_NONE || processes[child].parent != UINT32_MAX)
         return;
     parent = process_above(join, raw->parent);
-    if (parent != CAIRN_RAW_LOST && began_before(&processes[parent], &processes[child]))
-        processes[child].parent = parent;
+    if (parent == CAIRN_RAW_LOST || !began_before(&processes[parent], &processes[child]))
+        return;
+    processes[child].parent = parent;
+    (void)cairn_map_get(&join->last_tracks, raw->writer, parent, &last);
+    processes[child].before =
+        raw->parent < last && join->loader->tracks.items[last].birth == CAIRN_BIRTH_EXEC;
 }
 
 static int join_tracks(struct join *join)
@@ -391,6 +397,10 @@ static int join_tracks(struct join *join)
         for (size_t i = 0; i < count; i++)
             if (tracks[i].kind == CAIRN_TRACK_THREAD && (tracks[i].start_ns != 0) == known)
                 CAIRN_TRY(join_thread(join, i));
+    for (size_t i = 0; i < count; i++)
+        if (tracks[i].kind == CAIRN_TRACK_PROCESS)
+            CAIRN_TRY(
+                cairn_map_put(&join->last_tracks, tracks[i].writer, join->track_processes[i], i));
     for (size_t i = 0; i < count; i++) {
         if (tracks[i].kind == CAIRN_TRACK_PROCESS)
             join_parent(join, i);
@@ -451,6 +461,7 @@ int cairn_model_join(struct cairn_loader *loader)
     cairn_map_init(&join.modules, CAIRN_MODEL_ITEMS_MAX);
     cairn_map_init(&join.last_processes, CAIRN_MODEL_ITEMS_MAX);
     cairn_map_init(&join.last_threads, CAIRN_MODEL_ITEMS_MAX);
+    cairn_map_init(&join.last_tracks, CAIRN_MODEL_ITEMS_MAX);
     cairn_buf_init(&join.name, 2 * CAIRN_STRING_MAX_BYTES);
     code = join_all(&join);
     cairn_intern_release(&join.function_keys);
@@ -459,6 +470,7 @@ int cairn_model_join(struct cairn_loader *loader)
     cairn_intern_release(&join.thread_keys);
     cairn_map_release(&join.last_processes);
     cairn_map_release(&join.last_threads);
+    cairn_map_release(&join.last_tracks);
     cairn_map_release(&join.nodes);
     cairn_map_release(&join.modules);
     cairn_buf_release(&join.name);

@@ -239,7 +239,8 @@ def test_the_command(cairn, python, folder):
                       .text.partition("\n")[2])  # fmt: skip
     assert {"decimal", "fractions"} <= named(told["rows"]).keys()
     for words, why in (([], "which program"), (["--what"], "--what"), (["-n", "x", "a"], "'x'"),
-                       (["-o"], "takes a value")):  # fmt: skip
+                       (["-o"], "takes a value"),
+                       (["--json", *options], "--python stands in front")):  # fmt: skip
         ended = cairn("imports", *options, *words).expect(2)
         assert why in ended.talk and "Traceback" not in ended.talk
     assert "no.py" in cairn("imports", *options, "no.py").expect(1).talk

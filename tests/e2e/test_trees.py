@@ -232,6 +232,29 @@ def test_daemons_are_not_taken_for_the_program(cairn, interpreter, rate, count):
     assert {*roles} <= {"trees", "trees fork", "trees fork fork"}, report["roles"]
 
 
+SHIM = """#!/bin/sh
+# As pyenv's: asks others which Python is meant, and becomes that.
+for step in 1 2 3; do name=$(basename "$0"; true); done
+(sleep 0.5; exec sleep 0.01) &
+exec {words}
+"""
+
+
+def test_what_a_shell_runs_before_it_is_the_program(cairn, interpreter, folder):
+    shim, file = folder / "python", folder / "shim.cairn"
+    shim.write_text(SHIM.format(words=" ".join(interpreter.command("trees.py", "fork", 2))))
+    shim.chmod(0o755)
+    cairn("run", "-o", file, shim).expect()
+    report = cairn.report(file)
+    if report["recording"]["children"] != "perf":
+        pytest.skip("what is over at once is in the kernel's records of forks alone")
+    roles = roles_of(report)
+    assert {*roles} == {"trees", "worker", "start-up"}, report["roles"]
+    assert roles["trees"]["count"] == 1 and roles["trees"]["parent"] is None
+    assert roles["start-up"]["parent"] == "trees"
+    assert roles["start-up"]["count"] >= 2  # sleep's at least, whatever the others are too short for
+
+
 @pytest.mark.alone
 def test_a_pid_that_is_used_again_is_another_process(cairn, python):
     if os.geteuid() != 0:

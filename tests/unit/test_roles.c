@@ -191,6 +191,38 @@ static void test_a_copy_that_was_over_at_once(void **state)
     cairn_model_free(model);
 }
 
+/* A shell in front of Python, as pyenv's: it asks other programs which one is meant, and becomes
+ * that: it has another track from then on. */
+static void test_what_a_shell_ran_before_it_became_the_program(void **state)
+{
+    const char *shim = "bash /home/u/.pyenv/shims/python3 train.py";
+    struct teller t = {0};
+    struct cairn_model *model;
+    struct cairn_roles roles;
+
+    (void)state;
+    story_begin(&t.story, NULL, 1);
+    tell(&t, 10, 0, shim, CAIRN_BIRTH_EXEC, "", 0);
+    tell(&t, 11, 10, shim, CAIRN_BIRTH_FORK, "", 0);
+    tell(&t, 12, 11, "", CAIRN_BIRTH_FORK, "[not python]", 1);
+    tell(&t, 13, 12, "readlink -f python3", CAIRN_BIRTH_EXEC, "", 0);
+    tell(&t, 14, 10, "python3 prepare.py", CAIRN_BIRTH_EXEC, "f /u/b.py:1", 5);
+    tell(&t, 10, 0, "python3 train.py", CAIRN_BIRTH_EXEC, "", 0);
+    tell(&t, 20, 10, "readlink -f data", CAIRN_BIRTH_EXEC, "", 0);
+    tell(&t, 21, 10, "", CAIRN_BIRTH_FORK, "", 0);
+    model = story_end(&t.story);
+    assert_int_equal(cairn_roles_make(model, &roles), 0);
+    assert_label(model, &roles, 10, "train");
+    assert_label(model, &roles, 11, "start-up 0");
+    assert_label(model, &roles, 12, "start-up 1");
+    assert_label(model, &roles, 13, "start-up 2");
+    assert_label(model, &roles, 14, "prepare");
+    assert_label(model, &roles, 20, "readlink");
+    assert_label(model, &roles, 21, "fork");
+    cairn_roles_release(&roles);
+    cairn_model_free(model);
+}
+
 /* Not below site-packages: unpacked beside the program, or a checkout. */
 static void test_a_worker_of_a_library_that_lies_anywhere(void **state)
 {
@@ -299,6 +331,7 @@ int main(void)
         cmocka_unit_test(test_every_process_has_the_role_it_was_started_for),
         cmocka_unit_test(test_without_a_birth_the_command_tells),
         cmocka_unit_test(test_a_copy_that_was_over_at_once),
+        cmocka_unit_test(test_what_a_shell_ran_before_it_became_the_program),
         cmocka_unit_test(test_a_worker_of_a_library_that_lies_anywhere),
         cmocka_unit_test(test_times_of_a_role_are_spread_not_added),
         cmocka_unit_test(test_a_filter_takes_roles),
