@@ -121,8 +121,8 @@ static struct cairn_span kind_of(const struct cairn_process *process,
 struct making {
     const struct cairn_process *processes;
     size_t process_count;
-    bool *python; /* of each process: it was met in Python code */
-    bool *before; /* … of what came before the program */
+    bool *python;    /* of each process: it was met in Python code */
+    bool *before;    /* … of what came before the program */
     uint32_t *order; /* processes by birth: parents come before their children */
     struct cairn_intern names;
     struct cairn_map index; /* {role of the parent + 1, name of the kind} to the role */
@@ -163,8 +163,7 @@ static int place(struct making *m, uint32_t process)
     m->before[process] = is_of_before(m, process);
     if (above != UINT32_MAX)
         parent = m->before[above] ? roles->items[roles->of[above]].parent : roles->of[above];
-    kind_text =
-        m->before[process] ? span_of("start-up") : kind_of(&m->processes[process], maker);
+    kind_text = m->before[process] ? span_of("start-up") : kind_of(&m->processes[process], maker);
     CAIRN_TRY(cairn_intern_add(&m->names, kind_text, &kind));
     if (!cairn_map_get(&m->index, (uint64_t)parent + 1, kind, &role)) {
         role = roles->count;

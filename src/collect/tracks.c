@@ -14,8 +14,7 @@
 static int write_worker(struct cairn_writer *writer, const struct cairn_subject *subject,
                         struct cairn_worker *worker, struct cairn_span name)
 {
-    struct cairn_track_def def = {
-        .kind = CAIRN_TRACK_THREAD, .number = (uint64_t)worker->tid};
+    struct cairn_track_def def = {.kind = CAIRN_TRACK_THREAD, .number = (uint64_t)worker->tid};
     struct cairn_proc_stat stat;
 
     if (!worker->track)
