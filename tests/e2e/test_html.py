@@ -307,6 +307,18 @@ def test_shapes_of_the_flame_graph_say_the_same(cairn, recording, browser, shape
         expect(page.locator("#flame-detail")).to_contain_text("all")
 
 
+def test_rings_that_have_no_room_are_told(cairn, folder, browser):
+    """A sunburst has room for so many; so has whatever the reader limits the depth of."""
+    deep = folder / "deep.collapsed"
+    deep.write_text(";".join(f"f{i}" for i in range(40)) + " 100\nf0;f1 50\n")
+    file = make(cairn, deep)
+    for told, hash in ((True, "shape=sunburst"), (False, "shape=icicle"), (True, "shape=icicle&depth=4")):
+        with opened(browser, file, f"#tab=explore&{hash}") as page:
+            expect(page.locator(".flame canvas")).to_have_attribute("width", re.compile("..."))  # drawn
+            words = "What is deeper is left out. Arrows" if told else "Arrows"
+            expect(page.locator("#flame-detail")).to_have_text(re.compile(f"^{words} move"))
+
+
 def test_the_call_graph_is_that_of_the_stacks(cairn, recording, browser):
     """Functions, calls and shares, as DOT; the same as SVG, and as PNG."""
     file = make(cairn, recording[0])

@@ -135,16 +135,15 @@ export function FlameGraph({ totals, zoom, found }: {
       onScroll={(event) => setTop(event.currentTarget.scrollTop)}>
       <canvas ref={canvas} role="application" tabIndex={0}
         style={{ height: `${height}px`, width: `${wide}px` }}
-        aria-label="Flame graph. Arrows move, Enter zooms, Escape shows all. The tree below says the
-          same." aria-describedby="flame-detail"
+        aria-label="Flame graph. The tree below says the same." aria-describedby="flame-detail"
         {...selected && selected.node > 0 && menuOf({ func: flame.func[selected.node],
           node: selected.node })} aria-haspopup="menu"
         onMouseMove={(event) => setAt(find(event))} onClick={choose} onKeyDown={press} />
       {!round && <div style={{ height: `${high - height}px` }} />}
     </div>
     <p id="flame-detail" class="detail" aria-live="polite">
-      {selected ? tell(selected) : <span class="faint">{cut && 'Deeper calls are left out. '}Point at
-        a box, or use the arrow keys. Click or Enter zooms.</span>}
+      {selected ? tell(selected) : <span class="faint">{cut && 'What is deeper is left out. '}
+        Arrows move, Enter zooms.</span>}
     </p>
   </>;
 }
