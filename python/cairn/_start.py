@@ -20,8 +20,12 @@ def begin():
     except ImportError as failure:
         if failure.name != "cairn._exact":
             raise
+        python = f"{sys.executable} (Python {sys.version.split()[0]})"
+        if "t" in getattr(sys, "abiflags", ""):
+            print(f"cairn: {python} is a free-threaded build, which is not supported yet", file=sys.stderr)
+            return NOT_SUPPORTED
         print(
-            f"cairn: there is no engine for {sys.executable} (Python {sys.version.split()[0]})\n"
+            f"cairn: there is no engine for {python}\n"
             "       It is built for each CPython 3.8 to 3.15 whose headers are there: install "
             "those,\n       and run `make build` again.",
             file=sys.stderr,

@@ -74,6 +74,14 @@ static bool find_uncounted(struct cairn_counting *counting, char ret_text[REFUSA
     return count > 0;
 }
 
+/* ".cpython-313t-…": what a free-threaded build has at the end of its modules' names. */
+static bool is_free_threaded(const char *suffix)
+{
+    size_t name = strcspn(suffix, "-");
+
+    return suffix[name] == '-' && suffix[name + 1 + strspn(suffix + name + 1, "0123456789")] == 't';
+}
+
 /* Why something is not counted that was to be; false: nothing is known to be missing. */
 static bool find_refusal(struct cairn_counting *counting,
                          const struct cairn_callspool_result *result,
@@ -82,7 +90,14 @@ static bool find_refusal(struct cairn_counting *counting,
     bool any = result->processes > 0 || result->lines.processes > 0;
     char suffix[CAIRN_SPOOL_SUFFIX_BYTES];
 
-    if (cairn_spoolfile_without(cairn_buf_cstr(&counting->spool), suffix))
+    bool without = cairn_spoolfile_without(cairn_buf_cstr(&counting->spool), suffix);
+
+    if (without && is_free_threaded(suffix))
+        (void)snprintf(ret_text, REFUSAL_MAX_BYTES,
+                       "%s: its Python is a free-threaded build (_exact%s), which is not supported "
+                       "yet; CPython 3.8 to 3.15 are counted",
+                       any ? "a process" : "the program", suffix);
+    else if (without)
         (void)snprintf(ret_text, REFUSAL_MAX_BYTES,
                        "%s: there is no module _exact%s for its Python; CPython 3.8 to 3.15 are "
                        "counted, and `pip install .` makes one, in Cairn's sources, by such a "

@@ -239,6 +239,10 @@ def test_a_python_without_an_engine_is_told(cairn, folder, python):
         "cprofile", "--python", python.executable, "x.py"
     ).expect(harness.NOT_SUPPORTED)
     assert "there is no engine for" in ended.talk and "headers" in ended.talk
+    start = package / "_start.py"
+    as_free = f"import sys, runpy; sys.abiflags = 't'; sys.argv = ['', 'cprofile', 'x.py']; runpy.run_path({str(start)!r})"
+    ended = harness.execute([python.executable, "-c", as_free]).expect(harness.NOT_SUPPORTED)
+    assert "is a free-threaded build, which is not supported yet" in ended.talk and "headers" not in ended.talk
 
 
 def test_the_package_is_looked_for_beside_the_command(cairn, folder, python):

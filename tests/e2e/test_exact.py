@@ -365,6 +365,16 @@ def test_a_python_without_a_module_is_told(without, python, folder):
     assert not list(place.iterdir()), "nothing is left behind"
 
 
+def test_a_free_threaded_python_is_named_as_such(cairn, python, folder):
+    """Nothing that could be built would count it. It says by its suffix what it is."""
+    (folder / "program.py").write_text(
+        "import os\nopen(os.environ['CAIRN_SPOOL'] + '/without.cpython-313t-x86_64-linux-gnu.so', 'w')\n")
+    cairn("run", "-o", "x.cairn", "--exact", "--", python.executable, "-I", "program.py").expect()
+    assert refusal_of(cairn, "x.cairn") == (
+        "the program: its Python is a free-threaded build (_exact.cpython-313t-x86_64-linux-gnu.so), which is "
+        "not supported yet; CPython 3.8 to 3.15 are counted")
+
+
 OLD = """import os, sys
 import json
 sys.stdout.write(json.dumps([sys.path[1:], os.environ.get("PYTHONPATH"), os.environ.get("CAIRN_SPOOL")]))
