@@ -17,6 +17,7 @@
 #define LOWEST ((uintptr_t)0x10000) /* that any kernel lets a program map */
 #define ORIGINAL 16                 /* where in the page, behind the way to the target */
 #define LINE_MAX_BYTES 4608
+#define AS_TEXT (PROT_READ | PROT_EXEC) /* what /proc/self/maps must say that it is */
 
 #ifndef MAP_FIXED_NOREPLACE
 #define MAP_FIXED_NOREPLACE 0x100000
@@ -170,7 +171,7 @@ static uint8_t *make_page(uintptr_t place, const uint8_t *entry, size_t moved, c
         memcpy(page + sizeof(by_the_next), &target, sizeof(target));
         memcpy(original, entry, moved);
         write_jump(original + moved, (uintptr_t)(original + moved), (uintptr_t)(entry + moved));
-        if (mprotect(page, PAGE_BYTES, PROT_READ | PROT_EXEC) == 0)
+        if (mprotect(page, PAGE_BYTES, AS_TEXT) == 0)
             return page;
     }
     (void)munmap(page, PAGE_BYTES);
@@ -188,7 +189,7 @@ const char *cairn_textjump_make(struct cairn_textjump *jump, void *entry, const 
         return "the function does not begin where a jump can be written in one piece";
     if (!look_around(entry, JUMP_BYTES + LONGEST_BYTES, &text, &place))
         return "/proc/self/maps does not tell of the function's text";
-    if (!text.private || text.protection != (PROT_READ | PROT_EXEC))
+    if (!text.private || text.protection != AS_TEXT)
         return "the function's text is not mapped as text of its own process";
     moved = moved_bytes(entry);
     if (moved == 0)
@@ -222,18 +223,14 @@ static bool have_all_read_again(void)
 static const char *write_word(uint64_t *word, uint64_t from, uint64_t to)
 {
     void *page = (void *)((uintptr_t)word & ~(PAGE_BYTES - 1));
-    struct mapping text;
-    uintptr_t unused;
     bool written;
 
-    if (!look_around(word, sizeof(*word), &text, &unused))
-        return "/proc/self/maps does not tell of the function's text";
     /* Others may be running what else lies there. */
-    if (mprotect(page, PAGE_BYTES, text.protection | PROT_WRITE) < 0)
+    if (mprotect(page, PAGE_BYTES, AS_TEXT | PROT_WRITE) < 0)
         return "the system does not let text be written";
     written =
         __atomic_compare_exchange_n(word, &from, to, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
-    if (mprotect(page, PAGE_BYTES, text.protection) < 0)
+    if (mprotect(page, PAGE_BYTES, AS_TEXT) < 0)
         return "the system does not take back that text may be written";
     return written ? NULL : "the function's text was changed meanwhile";
 }
