@@ -180,6 +180,17 @@ static const char *put_in(void)
     return why;
 }
 
+/* Threads of others may stand in what is written, under a GIL of their own. The list is looked at
+ * no further than it is ours: the newest comes first. */
+static const char *find_interpreters(void)
+{
+    PyInterpreterState *own = PyInterpreterState_Get();
+
+    return PyInterpreterState_Head() == own && PyInterpreterState_Next(own) == NULL
+               ? NULL
+               : "there is more than one interpreter in the process";
+}
+
 /* Nobody but Cairn. */
 static const char *find_others(const PyInterpreterState *interpreter)
 {
@@ -199,11 +210,10 @@ const char *cairn_text_begin(struct cairn_profiler *profiler,
                              PyObject *const callbacks[CAIRN_TEXT_CALLBACKS], PyObject *missing)
 {
     PyInterpreterState *interpreter = PyInterpreterState_Get();
-    const char *why;
+    const char *why = find_interpreters();
 
-    /* Threads of others may stand in what is written, under a GIL of their own. */
-    if (PyInterpreterState_Next(PyInterpreterState_Head()) != NULL)
-        return "there is more than one interpreter in the process";
+    if (why != NULL)
+        return why;
     if (at_work.profiler != NULL)
         return "another profiler has the jumps";
     for (size_t i = 0; i < CAIRN_TEXT_CALLBACKS; i++)
@@ -356,7 +366,10 @@ const char *cairn_text_try(void)
     static char other[REASON_MAX_BYTES];
     static const char *refused;
     static bool made, tried;
+    const char *why = find_interpreters(); /* then what is static is ours */
 
+    if (why != NULL)
+        return why;
     if (Py_Version != PY_VERSION_HEX) {
         (void)snprintf(other, sizeof(other),
                        "this is CPython %lu.%lu.%lu, and Cairn's module was made for " PY_VERSION,
