@@ -38,6 +38,7 @@ def can_jump(interpreter):
 def rows_of(report, script):
     """What is of the script, and what that called of others: numbers, and callers of the script."""
     own = {row["name"] for row in report["rows"] if row["file"].endswith(script)}
+    own = {name for name in own if not name.startswith("<")}  # others have such names, too
     rows = {}
     for row in report["rows"]:
         callers = {c["name"]: c["calls"] for c in row["callers"] if c["name"] in own}
