@@ -13,6 +13,7 @@
 
 #define Py_BUILD_CORE 1
 #include <internal/pycore_interp_structs.h>
+#include <internal/pycore_runtime.h>
 #undef Py_BUILD_CORE
 
 #include "callevents.h"
@@ -20,6 +21,7 @@
 #include "textjump.h"
 
 #define REASON_MAX_BYTES 120
+#define LAID_OUT "the interpreter's memory is laid out otherwise than that of the headers"
 
 typedef struct _PyInterpreterFrame frame_type; /* as the functions have it, not to be changed */
 typedef int plain_function(PyThreadState *thread, int event, frame_type *frame,
@@ -149,9 +151,28 @@ static struct {
 
 #define JUMPS (sizeof(jumps) / sizeof(jumps[0]))
 
+/* Whether the interpreter, by what it tells debuggers, has in its memory what is used here, and
+ * what lies around it, where it was compiled for; its own state is as long as the way it was built.
+ */
+static bool is_laid_out(void)
+{
+    const struct _Py_DebugOffsets *told = &_PyRuntime.debug_offsets;
+
+    return told->version == PY_VERSION_HEX && told->free_threaded == 0 &&
+           told->thread_state.size == sizeof(PyThreadState) &&
+           told->thread_state.interp == offsetof(PyThreadState, interp) &&
+           told->thread_state.current_frame == offsetof(PyThreadState, current_frame) &&
+           told->interpreter_frame.size == sizeof(frame_type) &&
+           told->interpreter_frame.executable == offsetof(frame_type, f_executable) &&
+           told->interpreter_frame.previous == offsetof(frame_type, previous) &&
+           told->interpreter_frame.owner == offsetof(frame_type, owner) &&
+           told->code_object.size == sizeof(PyCodeObject) &&
+           told->code_object.co_code_adaptive == offsetof(PyCodeObject, co_code_adaptive);
+}
+
 static const char *make_jumps(void)
 {
-    const char *why = NULL;
+    const char *why = is_laid_out() ? NULL : LAID_OUT;
 
     for (size_t i = 0; i < JUMPS && why == NULL; i++) {
         void *entry = dlsym(RTLD_DEFAULT, jumps[i].name);
@@ -219,7 +240,7 @@ const char *cairn_text_begin(struct cairn_profiler *profiler,
     for (size_t i = 0; i < CAIRN_TEXT_CALLBACKS; i++)
         if (callbacks[i] != NULL &&
             interpreter->monitoring_callables[profiler->tool][events[i]] != callbacks[i])
-            return "the interpreter's memory is laid out otherwise";
+            return LAID_OUT;
     why = find_others(interpreter);
     if (why == NULL)
         why = put_in();
