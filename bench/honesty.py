@@ -25,7 +25,7 @@ ROOT = Path(__file__).resolve().parent.parent
 os.environ["CAIRN_FULL"] = "1"  # programs that are not solved count as well
 sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "accuracy")]
 import harness  # noqa: E402
-from test_accuracy import CHURN, churn  # noqa: E402
+from test_churn import CHURN, churn  # noqa: E402
 
 RATES = {"1khz": 1000, "10khz": 10_000, "max": 100_000}  # samples a second, about
 LONGEST_S = 40.0  # of one recording

@@ -63,7 +63,7 @@ variant() {
 folders=$(find tests -name 'test_*.py' -printf '%h\n' | sort -u |
     grep -vE '^tests/(accuracy|fault)(/|$)')
 # Of tests/accuracy, what asks neither how long anything took nor how much of it there was.
-of_moments='tests/accuracy/test_moments.py tests/accuracy/test_oracle.py'
+of_moments='tests/accuracy/test_churn.py tests/accuracy/test_moments.py tests/accuracy/test_oracle.py'
 
 stage interpreters 600 build/interp/interpreters.tap tools/interpreters.sh
 # What has just been unpacked gets its extension module.

@@ -460,15 +460,16 @@ static int take_names(struct cairn_pyread *read)
     return 0;
 }
 
-/* All that is told of a round lies between two readings of the same pages, which are few. */
-static int look(struct cairn_pyread *read)
+/* All that is told lies between two readings of the same pages, which are few; `at_once`: of those
+ * that are known, in one call. Else each task is read by itself. */
+static int look(struct cairn_pyread *read, bool at_once)
 {
     struct cairn_pytasks *tasks = read->tasks;
 
     tasks->items.count = tasks->found.count = 0;
     tasks->left_out = 0;
     cairn_pychains_clear(&tasks->chains);
-    CAIRN_TRY(cairn_pypages_begin(&tasks->pages, &read->remote, true));
+    CAIRN_TRY(cairn_pypages_begin(&tasks->pages, &read->remote, at_once));
     CAIRN_TRY(find_tasks(read));
     CAIRN_TRY(follow_all(read));
     CAIRN_TRY(read_names(read));
@@ -477,6 +478,17 @@ static int look(struct cairn_pyread *read)
     if (keeps_sets(read))
         drop_ended(read);
     return 0;
+}
+
+/* Whether most tasks were over when all pages had been read again: they live no longer than that
+ * takes, most of all where the program runs on a processor that is far from ours. */
+static bool are_brief(const struct cairn_pytasks *tasks)
+{
+    size_t over = 0;
+
+    for (size_t i = 0; i < tasks->found.count; i++)
+        over += !tasks->found.items[i].holds;
+    return 2 * over > tasks->found.count;
 }
 
 /* --- What is handed out --- */
@@ -559,7 +571,9 @@ int cairn_pytasks_read(struct cairn_pyread *read, const struct cairn_pytask **re
         CAIRN_TRY(cairn_pytasksets_seek(read, &tasks->sets));
     else if (!tasks->sets.sets.count)
         return -CAIRN_ENOTFOUND;
-    CAIRN_TRY(look(read));
+    CAIRN_TRY(look(read, true));
+    if (are_brief(tasks))
+        CAIRN_TRY(look(read, false));
     CAIRN_TRY(load_codes(read));
     CAIRN_TRY(make_frames(read));
     *ret_tasks = tasks->items.items;

@@ -9,8 +9,6 @@ import pytest
 import harness
 from harness import time_in
 
-pytestmark = pytest.mark.alone
-
 WHERE = """import json, sysconfig
 names = "INCLUDEPY LIBDIR INSTSONAME LIBPL LIBRARY LDVERSION MULTIARCH prefix".split()
 print(json.dumps({name: sysconfig.get_config_var(name) for name in names}))"""

@@ -6,8 +6,6 @@ import pytest
 import strace
 from harness import TORN, parse_collapsed
 
-pytestmark = pytest.mark.alone
-
 ENOUGH = 50  # samples of stacks that are whole
 OUTER = ["turns", "outer_spin"]
 INNER = {"main": [], "own": [], "lent": [], "nested": ["middle"]}

@@ -51,6 +51,7 @@ export function FlameGraph({ totals, zoom, found }: {
       { depth: depth === Infinity ? 0 : depth, cutoff: view.cutoff / 1000 }) : [];
   }, [flame, totals, zoom, view.depth, view.cutoff, round, size, width]);
   const rings = ringsOf(rows, first, size);
+  const cut = rows.at(-1)?.some((box) => !box.thin && totals.self[box.node] < box.value);
   // Of a recording that has grown the same box stays the one that is looked at.
   const shown = useRef(profile), last = useRef(-1);
   const grown = shown.current !== profile;
@@ -142,8 +143,8 @@ export function FlameGraph({ totals, zoom, found }: {
       {!round && <div style={{ height: `${high - height}px` }} />}
     </div>
     <p id="flame-detail" class="detail" aria-live="polite">
-      {selected ? tell(selected) : <span class="faint">Point at a box, or focus the graph and use
-        the arrow keys. Click or Enter zooms.</span>}
+      {selected ? tell(selected) : <span class="faint">{cut && 'Deeper calls are left out. '}Point at
+        a box, or use the arrow keys. Click or Enter zooms.</span>}
     </p>
   </>;
 }

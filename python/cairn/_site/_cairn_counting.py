@@ -430,7 +430,9 @@ def line_costs_of(module, calls):
             one()
 
     lines, measure = module.Lines(), module.Profiler().measure
-    counted = [type(code)(code.__code__.replace(), {}, None, None, code.__closure__)
+    # With the globals of those that are not counted: until 3.9 a frame that has others than its caller
+    # looks for the builtins, and makes a dictionary where there are none.
+    counted = [type(code)(code.__code__.replace(), code.__globals__, None, None, code.__closure__)
                for code in (turn, one, calls_one)]  # fmt: skip
     for function in counted:
         lines.add(function.__code__)
