@@ -53,11 +53,11 @@ def source_of(report):
     return {engine["name"]: engine["source"] for engine in report["quality"]["engines"]}["counting"]
 
 
-def run_both(cairn, interpreter, env, script, case, why=None):
+def run_both(cairn, interpreter, env, script, case, why=None, what=("--exact",)):
     """What is counted of the script, and what it printed with and without. `why`: 3.15 is to refuse."""
     told = []
     for more in ((), ("--text-hook",)):
-        file, ended = cairn.record(interpreter, script, case, options=["--exact", *more], env=env)
+        file, ended = cairn.record(interpreter, script, case, options=[*what, *more], env=env)
         report = cairn.report(file)
         told.append((rows_of(report, script), ended.text, report))
     (rows, out, _), (hooked_rows, hooked_out, report) = told
@@ -74,6 +74,11 @@ def run_both(cairn, interpreter, env, script, case, why=None):
 @pytest.mark.parametrize("case", ["calls", "threads", "family"])
 def test_known_programs_count_the_same(cairn, seeing, counts_place, case):
     run_both(cairn, seeing, counts_place, "exact_work.py", case)
+
+
+def test_lines_are_counted_beside(cairn, seeing, counts_place):
+    what = ("--exact", "--lines=rec", "--lines=countdown")
+    run_both(cairn, seeing, counts_place, "exact_work.py", "calls", what=what)
 
 
 @pytest.mark.parametrize("case", ["tool", "profile", "interpreters", "forks"])
@@ -153,6 +158,20 @@ def test_who_is_there_before_keeps_them_away(seeing, counts_place):
     )
     assert alone == again == {True}
     assert tool == profile == {False} and interpreter in ({False}, None)
+
+
+@pytest.mark.parametrize("doubt, why", [
+    ("version", "this is CPython 3.15.9, and Cairn's module was made for 3.15.0"),
+    ("breakpoint", "the function does not begin as those that are known"),
+    ("trial", "in a trial other events came by it than had to"),
+])  # fmt: skip
+def test_on_a_doubt_there_are_none(seeing, counts_place, doubt, why):
+    if not can_jump(seeing):
+        pytest.skip(ELSEWHERE)
+    command = seeing.command("hooked_work.py", "doubts", seeing.package(), doubt)
+    first, others, again = execute(command).expect().last_json()
+    assert first == again == why.replace("3.15.0", ".".join(map(str, seeing.version)))
+    assert others and JUMP not in others
 
 
 def test_without_proc_it_says_so(cairn, interpreter, counts_place):

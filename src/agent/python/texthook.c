@@ -376,6 +376,8 @@ static const char *try_them(void)
     else if (!counted_the_same(without, with))
         why = "in a trial other calls were counted by it than without";
     PyErr_Clear();
+    if (work != NULL)
+        PyDict_Clear(PyFunction_GET_GLOBALS(work)); /* which hold it */
     Py_XDECREF(with);
     Py_XDECREF(without);
     Py_XDECREF(work);
