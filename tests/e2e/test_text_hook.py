@@ -113,7 +113,6 @@ def test_a_signal_puts_them_in_and_takes_them_out(cairn, seeing, counts_place):
 
 
 def test_with_books_and_a_timeline(cairn, seeing, counts_place):
-    """What is let go is let go by DISABLE, which is the interpreter's own work."""
     options = ["--timeline", "--text-hook"]
     file, _ = cairn.record(seeing, "exact_work.py", "calls", options=options, env=counts_place)
     quality = cairn.report(file)["quality"]
@@ -146,6 +145,17 @@ def test_interpreters_that_come_later_are_left_alone(seeing, counts_place):
     said = ended.last_json()
     assert said["refused"] is None and said["leaf"] == 2 * 920
     assert set(said["still"]) == {JUMP} and JUMP not in said["gone"]
+
+
+def test_what_is_let_go_is_let_go(seeing, counts_place):
+    """By DISABLE, which is the interpreter's own work."""
+    command = seeing.command("hooked_work.py", "gates", seeing.package())
+    chosen, untimed, *hooked = execute(command).expect().last_json()
+    assert chosen["rows"]["deep"][0] == 80 and "leaf" not in chosen["rows"]
+    assert untimed["rows"]["leaf"][0] == 40
+    assert [some["rows"] for some in hooked] == [chosen["rows"], untimed["rows"]]
+    if can_jump(seeing):
+        assert all(set(some["on"]) == {JUMP} for some in hooked)
 
 
 def test_who_is_there_before_keeps_them_away(seeing, counts_place):

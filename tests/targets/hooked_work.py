@@ -213,6 +213,30 @@ def profilers():
     print(json.dumps({"counted": counted, "seen": seen, "refused": refused}))
 
 
+def gates():
+    """Code that is let go, and code whose calls are not timed."""
+    sys.path.insert(0, sys.argv[2])
+    from cairn._exact import Profiler
+
+    told = []
+    for hooked in (False, True):
+        for prepare in (lambda it: it.only(["deep"]), lambda it: it.count(leaf.__code__)):
+            if hasattr(sys, "monitoring"):
+                sys.monitoring.restart_events()
+            profiler = Profiler(apart=True, types=sys.version_info >= (3, 12))
+            if hooked:
+                profiler.hook()
+            prepare(profiler)
+            profiler.enable()
+            some(20)
+            on = jump()
+            profiler.disable()
+            rows = {getattr(row.code, "co_name", row.code): [row.callcount, row.reccallcount]
+                    for row in profiler.getstats()}  # fmt: skip
+            told.append({"rows": rows, "on": on, "hooked": hooked})
+    print(json.dumps(told))
+
+
 def write(name, change):
     """Changes the first bytes of what the interpreter exports under that name."""
     import ctypes
