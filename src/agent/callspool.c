@@ -79,6 +79,7 @@ struct tree {
     double costed;                  /* those events; no whole number, which could wrap */
     struct cairn_books books;
     uint64_t left; /* pieces of this file: no more than have room in it */
+    char text_why[sizeof(((struct cairn_spool_head *)NULL)->text_why)]; /* of the first such file */
 };
 
 static const void *at(const struct tree *tree, const void *address, size_t size_bytes)
@@ -457,6 +458,22 @@ static void add_costs(struct tree *tree, const struct cairn_spool_costs *costs, 
     tree->costed += (double)events;
 }
 
+/* Whether events came by jumps in the text, and why not. */
+static void add_text(struct tree *tree, const struct cairn_spool_head *head)
+{
+    size_t length = 0;
+
+    tree->result->text += head->text == CAIRN_SPOOL_TEXT_USED;
+    if (head->text != CAIRN_SPOOL_TEXT_LEFT || tree->text_why[0] != '\0')
+        return;
+    while (length + 1 < sizeof(tree->text_why) && head->text_why[length] >= ' ' &&
+           head->text_why[length] <= '~') {
+        tree->text_why[length] = head->text_why[length];
+        length++;
+    }
+    tree->text_why[length] = '\0';
+}
+
 static int put_file(void *context, const struct cairn_spoolfile *file)
 {
     struct tree *tree = context;
@@ -467,6 +484,7 @@ static int put_file(void *context, const struct cairn_spoolfile *file)
     tree->result->processes++;
     tree->result->cut_short += file->cut;
     tree->result->displaced += file->head->displaced == 1;
+    add_text(tree, file->head);
     code = put_process(tree, file->head);
     add_costs(tree, &file->head->costs, tree->events - before);
     cairn_books_add(&tree->books, &file->head->meter);
@@ -504,6 +522,11 @@ static int put_counters(struct tree *tree, const struct cairn_callspool_result *
     CAIRN_TRY(cairn_writer_counter(tree->writer, "exact_processes", result->processes));
     CAIRN_TRY(cairn_writer_counter(tree->writer, "exact_cut_short", result->cut_short));
     CAIRN_TRY(cairn_writer_counter(tree->writer, "exact_displaced", result->displaced));
+    CAIRN_TRY(cairn_writer_counter(tree->writer, "exact_text_hook", result->text));
+    if (tree->text_why[0] != '\0')
+        CAIRN_TRY(cairn_writer_env(
+            tree->writer, "counting.text_hook",
+            (struct cairn_span){(const uint8_t *)tree->text_why, strlen(tree->text_why)}));
     CAIRN_TRY(cairn_writer_counter(tree->writer, "events", tree->events));
     CAIRN_TRY(cairn_writer_counter(tree->writer, "events_lost", tree->lost));
     CAIRN_TRY(cairn_writer_counter(tree->writer, "exact_strays", tree->strays));

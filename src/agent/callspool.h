@@ -14,6 +14,7 @@
 struct cairn_callspool_result {
     uint64_t processes, cut_short; /* files of calls; those that were not ended on purpose */
     uint64_t displaced;            /* files, where the program had a profile function of its own */
+    uint64_t text;                 /* files, whose events came by jumps in the text as well */
     uint64_t events, lost;         /* calls and resumes: counted, and could not be */
     struct {
         uint64_t kept, lost, gone; /* calls: rows; without room; that made room for later ones */

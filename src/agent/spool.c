@@ -188,8 +188,11 @@ int cairn_spool_again(struct cairn_spool *spool)
     spool->head = NULL;
     spool->inherited = true;
     code = map_file(spool, may_be_large() ? make_file(spool) : -1, NULL);
-    if (code == 0 && spool->parent != NULL)
+    if (code == 0 && spool->parent != NULL) {
         spool->head->costs = spool->parent->costs;
+        spool->head->text = spool->parent->text;
+        memcpy(spool->head->text_why, spool->parent->text_why, sizeof(spool->head->text_why));
+    }
     errno = saved;
     return code;
 }

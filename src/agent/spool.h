@@ -18,6 +18,8 @@
 #define CAIRN_SPOOL_PATH_BYTES 512
 #define CAIRN_SPOOL_SUFFIX_BYTES 128
 #define CAIRN_SPOOL_WANTED "wanted" /* the file in the folder that says what is to be counted */
+#define CAIRN_SPOOL_TEXT_USED 1     /* events of calls came by jumps in the interpreter's text */
+#define CAIRN_SPOOL_TEXT_LEFT 2     /* they were to, and did not, or not always */
 #define CAIRN_SPOOL_WITHOUT                                                                        \
     "without" /* an empty one: a Python with modules of the suffix behind                          \
                  that word (`.cpython-311-x86_64-linux-gnu.so`) had none */
@@ -64,6 +66,8 @@ struct cairn_spool_head {
     uint64_t gone;                  /* of a timeline: calls that made room for later ones */
     struct cairn_spool_meter meter; /* of calls */
     uint64_t forked;    /* 1: of a child made by fork; what that becomes by exec is another's */
+    uint64_t text;      /* CAIRN_SPOOL_TEXT_*; 0: nobody asked for it */
+    char text_why[128]; /* why it did not */
     uint64_t displaced; /* 1: until 3.11, a function of the program's took the place of ours */
 };
 

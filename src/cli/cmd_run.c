@@ -104,6 +104,12 @@ static int check_settings(struct cairn_settings *settings, struct cairn_err *err
         cairn_err_add(err, "Give --timeline with it.");
         return -CAIRN_EUSAGE;
     }
+    if (settings->text_hook && !settings->exact) {
+        cairn_err_set(err, -CAIRN_EUSAGE, 0, "run",
+                      "--text-hook has nothing to hurry: it is about counting calls");
+        cairn_err_add(err, "Give --exact with it, or use `cairn trace` or `cairn count`.");
+        return -CAIRN_EUSAGE;
+    }
     if (settings->exact || settings->counted.wanted || settings->opcodes)
         return 0;
     if (settings->max_overhead_ppm != 0) {

@@ -228,6 +228,8 @@ static int write_wanted(struct cairn_counting *counting, const struct cairn_sett
             fputs("hybrid\n", file);
         if (settings->opcodes)
             fputs("opcodes\n", file);
+        if (settings->text_hook)
+            fputs("text\n", file);
         if (settings->timeline != CAIRN_CHOICE_NONE)
             fprintf(file, "timeline %" PRIu64 "%s\n", timeline_bytes(settings),
                     settings->timeline == CAIRN_TIMELINE_RING ? " ring" : "");

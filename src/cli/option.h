@@ -130,6 +130,7 @@ struct cairn_settings { /* plain values; what they mean is for the commands */
     bool hybrid;                       /* lines are counted without a clock */
     uint64_t timeline, timeline_bytes; /* enum cairn_timeline_mode, or none; 0: what is usual */
     uint64_t toggle_signal;            /* 0: none */
+    bool text_hook;                    /* calls are told of by the text of 3.15 as well */
     uint64_t max_overhead_ppm;         /* of what the program needs; 0: any */
     struct cairn_places counted;       /* whose lines are, or instructions */
     struct cairn_places called;        /* whose calls are; none: all */

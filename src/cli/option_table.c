@@ -279,6 +279,17 @@ const struct cairn_option cairn_options[] = {
          "are not counted any more, and the report names it, with the calls until then and "
          "its time from the samples. Until Python 3.11 all counting of calls may have to end. Of "
          "lines and instructions the functions that have most of them are let go."},
+    {.name = "text-hook",
+     .kind = CAIRN_VALUE_FLAG,
+     .group = CAIRN_GROUP_RECORD,
+     .commands = FOR_RUN,
+     .offset = FIELD(text_hook),
+     .brief = "Python 3.15: count calls by a jump in its text",
+     .detail =
+         "Where calls are counted, by CPython 3.15 on x86-64: three functions of the interpreter "
+         "get a jump to Cairn's at their start, in the memory of the process, which makes "
+         "counting cheaper; sys.monitoring is used as well. It is tried out in each process "
+         "before its program begins, and left on any doubt: the report says why."},
     {.name = "toggle-signal",
      .kind = CAIRN_VALUE_SIGNAL,
      .group = CAIRN_GROUP_RECORD,

@@ -65,6 +65,16 @@ static const char *source_of(const struct making *making, const char *before)
     return making->minor == 0 ? NULL : making->minor < 12 ? before : "sys.monitoring";
 }
 
+/* Of calls, where jumps in the text of all Pythons went before it. */
+static const char *called_by(const struct making *making, const char *before)
+{
+    uint64_t jumped = counter(making, "exact_text_hook");
+
+    return jumped > 0 && jumped == counter(making, "exact_processes")
+               ? "sys.monitoring, and a jump in the text"
+               : source_of(making, before);
+}
+
 static const char *unseen_of(const struct making *making)
 {
     static const char all[] = "calls from C to C, of types, and operators";
@@ -76,7 +86,7 @@ static const char *unseen_of(const struct making *making)
 
 static const char *calls_source_of(const struct making *making)
 {
-    return source_of(making, counter(making, "overhead_plain") > 0
+    return called_by(making, counter(making, "overhead_plain") > 0
                                  ? "the profile function, then PEP 523"
                                  : "the profile function");
 }
@@ -145,7 +155,7 @@ static void add_tracing(struct making *making, const struct cairn_exact_table *t
                     .events = events,
                     .lost = counter(making, "timeline_lost") + counter(making, "timeline_gone"),
                     .event_ns = each(table->tracing_ns, table),
-                    .source = source_of(making, "the profile function"),
+                    .source = called_by(making, "the profile function"),
                     .unseen = unseen_of(making),
                 });
 }

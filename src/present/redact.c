@@ -112,9 +112,9 @@ static bool is(struct cairn_span text, const char *word)
 static bool tells_numbers(struct cairn_span key)
 {
     static const char *const kept[] = {
-        "counting.costs_ns",  "counting.max_overhead", "import.format", "import.samples",
-        "import.stacks",      "import.times",          "import.values", "run.mode",
-        "sampler.interval_ns"};
+        "counting.costs_ns", "counting.max_overhead", "counting.text_hook", "import.format",
+        "import.samples",    "import.stacks",         "import.times",       "import.values",
+        "run.mode",          "sampler.interval_ns"};
 
     for (size_t i = 0; i < sizeof(kept) / sizeof(kept[0]); i++)
         if (is(key, kept[i]))

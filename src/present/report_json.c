@@ -209,6 +209,7 @@ static int put_quality(struct cairn_json *json, const struct cairn_tally *tally,
     cairn_report_json_region_quality(json, model);
     put_engines(json, engines, engine_count);
     put_overhead(json, model);
+    put_told(json, "text_hook_refused", cairn_model_env(model, "counting.text_hook"));
     put_told(json, "imported", facts->guest);
     put_told(json, "incomplete", facts->incomplete);
     cairn_json_put_str(json, "stacks",

@@ -453,6 +453,7 @@ void cairn_report_quality(struct cairn_report *report)
     put_displaced(report);
     put_refused(report, "target.refused", "[unknown] is Python that could not be read: ");
     put_refused(report, "counting.refused", "not counted: ");
+    put_refused(report, "counting.text_hook", "text hook not used: ");
     if (report->facts.children.size_bytes == 4 &&
         memcmp(report->facts.children.data, "poll", 4) == 0)
         cairn_page_prose(page, CAIRN_PAGE_INDENT,

@@ -306,7 +306,15 @@ def handle(number, handler):
         pass
 
 
-def costs_of(module):
+def new(module, hooked):
+    """A profiler that costs what the one of the program does."""
+    profiler = module.Profiler(apart=True)
+    if hooked:
+        profiler.hook()
+    return profiler
+
+
+def costs_of(module, hooked):
     """What counting adds to a call of Python, to one of C, and to a generator's resume: ns in all, and
     so much of it within the time that is counted, each. It takes some ms."""
     many, rounds, size = (None,) * 200, 9, len
@@ -331,7 +339,7 @@ def costs_of(module):
             pass
 
     loops = {call: empty.__code__, call_c: "<built-in method builtins.len>", resume: steps.__code__}
-    profiler = module.Profiler(apart=True)
+    profiler = new(module, hooked)
 
     def measure():
         return {key: profiler.measure(loop, many) for loop, key in loops.items()}
@@ -364,7 +372,7 @@ def costs_of(module):
     return tuple(costs)
 
 
-def left_out_of(module, costs):
+def left_out_of(module, costs, hooked):
     """What a call takes more that is passed over, and one that is counted and not timed; until 3.11 the same
     where nothing else is counted: ns."""
     import sys
@@ -390,7 +398,7 @@ def left_out_of(module, costs):
         return max(1, sorted(added)[rounds // 2]) / len(many)
 
     def counting(code):
-        profiler = module.Profiler(apart=True)
+        profiler = new(module, hooked)
         profiler.count(code)
         return profiler
 
@@ -401,7 +409,7 @@ def left_out_of(module, costs):
     counted = more(counting(empty.__code__))
     if monitors:  # of what is passed over there is no event but the first
         return costs[0], counted
-    passed, plain = more(passing(module.Profiler(apart=True))), more(counting(None))
+    passed, plain = more(passing(new(module, hooked))), more(counting(None))
     return min(passed, counted), counted, min(more(passing(counting(None))), plain), plain
 
 
@@ -478,7 +486,8 @@ def record(folder, spool):
             tell_without(spool)
         else:
             bequeath(module, spool, folder)
-        costs = known_of((), costs_of, module) if module is not None and "calls" in said else ()
+        hooked = "text" in said
+        costs = known_of((), costs_of, module, hooked) if module is not None and "calls" in said else ()
         limit = int(*named["limit"] or ["0"]) / 1e6
         limit /= 1 + ("calls" in said and ("lines" in said or "opcodes" in said))  # each has its half
         if module is not None and ("lines" in said or "opcodes" in said):
@@ -498,12 +507,14 @@ def record(folder, spool):
         if module is not None and "calls" in said:
             what = "calls are not"
             profiler = module.Profiler()
+            if hooked:
+                profiler.hook()  # which says why not, into the recording
             if costs and not limit:  # of books the beginning holds; behind the end, or it is counted
-                atexit.register(lambda: profiler.cost(known_of(costs, costs_of, module)))
+                atexit.register(lambda: profiler.cost(known_of(costs, costs_of, module, hooked)))
             atexit.register(profiler.end)
             times_bytes, *ring = (named["timeline"] or ["0"])[0].split()
             profiler.record(spool, named["calls in"], on, int(times_bytes), bool(ring), costs, limit,
-                            *(left_out_of(module, costs) if limit and costs else ()))  # fmt: skip
+                            *(left_out_of(module, costs, hooked) if limit and costs else ()))  # fmt: skip
             things.append(profiler)
         if things:
             atexit.register(module.toggle, [False])  # before they end, and would be switched on again

@@ -5,6 +5,7 @@
  */
 #include "profiler.h"
 #include "regiontypes.h"
+#include "texthook.h"
 
 #include <structseq.h>
 
@@ -395,6 +396,9 @@ static PyMethodDef profiler_methods[] = {
     {"count", cairn_profiler_count, METH_O,
      "count(code)\n\nFrom now on count the calls of this code, and do not time them; None: of all "
      "code, and nothing else, until 3.11, from before enable() on."},
+    {"hook", cairn_profiler_hook, METH_NOARGS,
+     "hook() -> str or None\n\nFrom the next enable() on calls are told of by jumps in the text of "
+     "Python 3.15 as well, unless that may go wrong: why they are not."},
     {"measure", cairn_profiler_measure, METH_VARARGS | METH_STATIC,
      "measure(function, argument) -> int\n\nHow long function(argument) takes, ns."},
     {"cost", cairn_profiler_cost, METH_O, "cost(costs)\n\nMeasured again; the lesser counts."},

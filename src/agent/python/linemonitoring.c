@@ -370,7 +370,7 @@ static int hook_all(struct cairn_line_source *source)
     for (size_t i = 0; i < HOOKS - (source->listing == NULL && source->plan == NULL) && code == 0;
          i++)
         code = cairn_tool_hook(source->tool, &hooks[i], source, nothing,
-                               i < LOCAL ? &bits[i] : &global);
+                               i < LOCAL ? &bits[i] : &global, NULL);
     if (code == 0)
         code = cairn_tool_set(source->tool, global);
     line_bits = unit_bits = 0;
@@ -459,7 +459,7 @@ static int judge_all(struct cairn_line_source *source)
 
     if (cairn_tool_take(&source->judge) < 0)
         return -1;
-    if (cairn_tool_hook(source->judge, &first_hook, source, nothing, &bits) == 0 &&
+    if (cairn_tool_hook(source->judge, &first_hook, source, nothing, &bits, NULL) == 0 &&
         cairn_tool_set(source->judge, bits) == 0)
         return 0;
     PyObject *error = PyErr_GetRaisedException();

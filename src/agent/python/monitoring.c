@@ -2,6 +2,8 @@
 #include "profiler.h"
 
 #if CAIRN_MONITORS
+#include "callevents.h"
+#include "texthook.h"
 #include "toolevents.h"
 
 static inline struct cairn_profiler *profiler_of(PyObject *self)
@@ -30,11 +32,6 @@ const void *cairn_events_outer(uintptr_t frame, uintptr_t *ret_caller)
 
 static PyObject *no_more; /* what a callback returns so that it is not called again: of one place */
 
-static inline enum cairn_gate gate_of(PyObject *self, PyObject *const *args)
-{
-    return cairn_gate_of(profiler_of(self), args[0], NULL);
-}
-
 /* Not of code that is counted. */
 static __attribute__((noinline)) PyObject *pass(PyObject *self)
 {
@@ -43,129 +40,87 @@ static __attribute__((noinline)) PyObject *pass(PyObject *self)
 }
 
 /* Nor is the end of what was left out while it ran, or is counted as it begins. */
-static __attribute__((noinline)) PyObject *pass_end(PyObject *self, uintptr_t frame)
+static __attribute__((noinline)) PyObject *pass_end(PyObject *self, cairn_frame *frame)
 {
-    cairn_exact_leave_top(exact_of(self), frame);
+    cairn_exact_leave_top(exact_of(self), (uintptr_t)frame);
     return Py_NewRef(no_more);
 }
 
 static PyObject *on_enter(PyObject *self, PyObject *const *args, size_t nargs, PyObject *names)
 {
-    const struct _PyInterpreterFrame *frame = cairn_frame_now();
-    uintptr_t caller = (uintptr_t)cairn_frame_caller(frame);
-
     (void)nargs, (void)names;
-    switch (gate_of(self, args)) {
-    case CAIRN_GATE_NOTHING:
+    if (!cairn_on_enter(profiler_of(self), args, cairn_frame_now()))
         return pass(self);
-    case CAIRN_GATE_COUNT:
-        cairn_exact_count(exact_of(self), args[0], caller, (void *)args);
-        break;
-    default:
-        cairn_exact_enter(exact_of(self), args[0], (uintptr_t)frame, caller, (void *)args);
-    }
     Py_RETURN_NONE;
 }
 
 static PyObject *on_leave(PyObject *self, PyObject *const *args, size_t nargs, PyObject *names)
 {
+    cairn_frame *frame = cairn_frame_now();
+
     (void)nargs, (void)names;
-    if (gate_of(self, args) <= CAIRN_GATE_COUNT)
-        return pass_end(self, (uintptr_t)cairn_frame_now());
-    cairn_exact_leave(exact_of(self), (uintptr_t)cairn_frame_now());
+    if (!cairn_on_leave(profiler_of(self), args[0], frame))
+        return pass_end(self, frame);
     Py_RETURN_NONE;
 }
 
 /* An exception ends a frame: of these events none can be let go. */
 static PyObject *on_unwind(PyObject *self, PyObject *const *args, size_t nargs, PyObject *names)
 {
+    cairn_frame *frame = cairn_frame_now();
+
     (void)nargs, (void)names;
-    if (gate_of(self, args) <= CAIRN_GATE_COUNT) {
-        Py_DECREF(pass_end(self, (uintptr_t)cairn_frame_now()));
+    if (!cairn_on_leave(profiler_of(self), args[0], frame)) {
+        Py_DECREF(pass_end(self, frame));
         cairn_meter_pass(exact_of(self));
-    } else {
-        cairn_exact_leave(exact_of(self), (uintptr_t)cairn_frame_now());
     }
     Py_RETURN_NONE;
 }
 
-/* A generator goes on, or is thrown into: a call only where cProfile's numbers are wanted. */
 static PyObject *on_resume(PyObject *self, PyObject *const *args, size_t nargs, PyObject *names)
 {
-    const struct _PyInterpreterFrame *frame = cairn_frame_now();
-    uintptr_t caller = (uintptr_t)cairn_frame_caller(frame);
-
-    if (!profiler_of(self)->apart)
-        return on_enter(self, args, nargs, names);
-    if (gate_of(self, args) <= CAIRN_GATE_COUNT)
+    (void)nargs, (void)names;
+    if (!cairn_on_resume(profiler_of(self), args, cairn_frame_now()))
         return pass(self);
-    cairn_exact_resume(exact_of(self), args[0], (uintptr_t)frame, caller, (void *)args);
     Py_RETURN_NONE;
 }
 
 static PyObject *on_throw(PyObject *self, PyObject *const *args, size_t nargs, PyObject *names)
 {
-    if (gate_of(self, args) > CAIRN_GATE_COUNT)
+    if (cairn_gate_of(profiler_of(self), args[0], NULL) > CAIRN_GATE_COUNT)
         return on_resume(self, args, nargs, names);
     Py_RETURN_NONE;
 }
 
 static PyObject *on_yield(PyObject *self, PyObject *const *args, size_t nargs, PyObject *names)
 {
-    if (!profiler_of(self)->apart)
-        return on_leave(self, args, nargs, names);
-    if (gate_of(self, args) <= CAIRN_GATE_COUNT)
-        return pass_end(self, (uintptr_t)cairn_frame_now());
-    cairn_exact_suspend(exact_of(self), (uintptr_t)cairn_frame_now());
+    cairn_frame *frame = cairn_frame_now();
+
+    (void)nargs, (void)names;
+    if (!cairn_on_yield(profiler_of(self), args[0], frame))
+        return pass_end(self, frame);
     Py_RETURN_NONE;
 }
 
 /* held[1] stands for "no argument". */
-static const void *callee_of(PyObject *self, PyObject *const *args)
+static bool has_self(PyObject *self, PyObject *const *args)
 {
-    return cairn_profiler_key(profiler_of(self), args[2],
-                              args[3] != ((struct cairn_callback *)self)->held[1]);
-}
-
-/* A call of Python code that was let go, or that tells of itself: from here no more is heard of it.
- */
-static bool calls_what_is_gone(PyObject *self, PyObject *callee)
-{
-    if (PyMethod_Check(callee))
-        callee = PyMethod_GET_FUNCTION(callee);
-    return profiler_of(self)->leaves && PyFunction_Check(callee) &&
-           cairn_gate_has_let_go(profiler_of(self), PyFunction_GET_CODE(callee));
+    return args[3] != ((struct cairn_callback *)self)->held[1];
 }
 
 static PyObject *on_call(PyObject *self, PyObject *const *args, size_t nargs, PyObject *names)
 {
-    const void *key = callee_of(self, args);
-    uintptr_t frame = (uintptr_t)cairn_frame_now();
-
     (void)nargs, (void)names;
-    if (key != NULL)
-        cairn_profiler_before(profiler_of(self), key);
-    if (gate_of(self, args) != CAIRN_GATE_ALL)
+    if (!cairn_on_call(profiler_of(self), args[0], &args[2], has_self(self, args),
+                       cairn_frame_now()))
         return pass(self);
-    if (key == NULL && calls_what_is_gone(self, args[2]))
-        return pass(self);
-    if (key == NULL)
-        Py_RETURN_NONE;
-    cairn_exact_enter(exact_of(self), key, frame | 1, frame, (void *)&args[2]);
     Py_RETURN_NONE;
 }
 
 static PyObject *on_called(PyObject *self, PyObject *const *args, size_t nargs, PyObject *names)
 {
-    uintptr_t frame = (uintptr_t)cairn_frame_now() | 1;
-
     (void)nargs, (void)names;
-    if (callee_of(self, args) == NULL)
-        Py_RETURN_NONE;
-    if (gate_of(self, args) == CAIRN_GATE_ALL)
-        cairn_exact_leave(exact_of(self), frame);
-    else
-        cairn_exact_leave_top(exact_of(self), frame);
+    cairn_on_called(profiler_of(self), args[0], args[2], has_self(self, args), cairn_frame_now());
     Py_RETURN_NONE;
 }
 
@@ -178,6 +133,8 @@ static const struct cairn_tool_hook hooks[] = {
 #define HOOKS (sizeof(hooks) / sizeof(hooks[0]))
 #define BUILTINS 3 /* the last ones are not wanted where calls of C are not */
 
+_Static_assert(HOOKS == CAIRN_TEXT_CALLBACKS, "they are known there, in this order");
+
 int cairn_events_add(PyObject *module)
 {
     return cairn_tool_add_type(module);
@@ -186,6 +143,7 @@ int cairn_events_add(PyObject *module)
 int cairn_events_begin(struct cairn_profiler *profiler)
 {
     PyObject *monitoring = PySys_GetObject("monitoring"), *held[2]; /* borrowed */
+    PyObject *callbacks[HOOKS] = {NULL};
     long bits = 0;
     int code;
 
@@ -197,10 +155,14 @@ int cairn_events_begin(struct cairn_profiler *profiler)
     held[1] = PyObject_GetAttrString(monitoring, "MISSING");
     code = held[1] == NULL ? -1 : 0;
     for (size_t i = 0; i < HOOKS - (profiler->builtins ? 0 : BUILTINS) && code == 0; i++)
-        code = cairn_tool_hook(profiler->tool, &hooks[i], profiler, held, &bits);
-    Py_XDECREF(held[1]);
+        code = cairn_tool_hook(profiler->tool, &hooks[i], profiler, held, &bits, &callbacks[i]);
     if (code == 0)
         code = cairn_tool_set(profiler->tool, bits);
+    if (code == 0 && profiler->hooked) {
+        profiler->unhooked = cairn_text_begin(profiler, callbacks, held[1]);
+        cairn_text_tell(profiler);
+    }
+    Py_XDECREF(held[1]); /* a callback holds it */
     if (code < 0) {
         PyObject *error = PyErr_GetRaisedException();
 
@@ -212,19 +174,22 @@ int cairn_events_begin(struct cairn_profiler *profiler)
 
 void cairn_events_forget(struct cairn_profiler *profiler)
 {
-    (void)profiler; /* each callback holds it */
+    cairn_text_end(profiler); /* each callback held it */
 }
 
 /* The callbacks stay: one of them is running. */
 int cairn_events_halt(struct cairn_profiler *profiler)
 {
+    cairn_text_end(profiler);
     return cairn_tool_set(profiler->tool, 0);
 }
 
 int cairn_events_end(struct cairn_profiler *profiler)
 {
-    int code = cairn_tool_set(profiler->tool, 0);
+    int code;
 
+    cairn_text_end(profiler);
+    code = cairn_tool_set(profiler->tool, 0);
     for (size_t i = 0; i < HOOKS; i++)
         if (cairn_tool_unhook(profiler->tool, &hooks[i]) < 0)
             code = -1;

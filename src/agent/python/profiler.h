@@ -32,7 +32,9 @@ struct cairn_profiler {
     bool leaves;               /* something was left out while it ran, or may have been */
     Py_ssize_t place;          /* of the gate's answers, in code objects of this interpreter */
     bool has_place;
-    PyObject *kept[3]; /* bytes that the words of a callee are borrowed from */
+    PyObject *kept[3];    /* bytes that the words of a callee are borrowed from */
+    bool hooked;          /* while enabled, by jumps in the text as well (texthook.h) */
+    const char *unhooked; /* why it is not, though it was asked for; NULL: nothing is known */
     int enabled;
     int tool;                 /* of sys.monitoring, while enabled */
     bool evaluates;           /* by PEP 523, before sys.monitoring */

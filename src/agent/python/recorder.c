@@ -3,6 +3,7 @@
 
 #include "err.h"
 #include "profiler.h"
+#include "texthook.h"
 
 #define NATIVE_FILE "~" /* as pstats has it */
 
@@ -118,6 +119,7 @@ PyObject *cairn_profiler_record(PyObject *self, PyObject *args)
         open_spool(profiler, folder) < 0 || cairn_gate_open(profiler, words) < 0)
         return NULL;
     cairn_exact_spool(&profiler->exact, &profiler->spool, describe);
+    cairn_text_tell(profiler);
     open_timeline(profiler, times_bytes, ring);
     if (cairn_costs_keep(profiler, costs) < 0 ||
         (limit > 0 && cairn_gate_limit(profiler, limit, &left) < 0))

@@ -129,7 +129,7 @@ static int register_callback(int tool, long bit, PyObject *callback)
 }
 
 int cairn_tool_hook(int tool, const struct cairn_tool_hook *hook, void *context,
-                    PyObject *const held[2], long *bits)
+                    PyObject *const held[2], long *bits, PyObject **ret_callback)
 {
     PyObject *type = cairn_module_member("Callback");
     struct cairn_callback *callback =
@@ -146,6 +146,8 @@ int cairn_tool_hook(int tool, const struct cairn_tool_hook *hook, void *context,
         callback->held[1] = Py_XNewRef(held[1]);
         code = register_callback(tool, bit, (PyObject *)callback);
         *bits |= bit;
+        if (ret_callback != NULL)
+            *ret_callback = code == 0 ? (PyObject *)callback : NULL;
     }
     Py_XDECREF((PyObject *)callback);
     Py_XDECREF(type);

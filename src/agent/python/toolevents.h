@@ -30,9 +30,10 @@ struct cairn_tool_hook {
     vectorcallfunc call;
 };
 
-/* Has `call` called at the event; adds the event's bit to *bits. `held` as in the callback. */
+/* Has `call` called at the event; adds the event's bit to *bits. `held` as in the callback, which
+ * is lent, while it is registered, to whom it interests: NULL for nobody. */
 int cairn_tool_hook(int tool, const struct cairn_tool_hook *hook, void *context,
-                    PyObject *const held[2], long *bits);
+                    PyObject *const held[2], long *bits, PyObject **ret_callback);
 int cairn_tool_unhook(int tool, const struct cairn_tool_hook *hook);
 
 /* What a callback returns to be called no more at that place, a new reference; NULL with an
