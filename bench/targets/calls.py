@@ -2,7 +2,7 @@
 
     calls.py PACKAGE REPEATS [FOLDER OF VIZTRACER]
 
-The two and a run without either take turns; the least of each is taken, since whatever comes
+The two, on 3.15 cairn with --text-hook as well, and a run without any take turns; the least of each is taken, since whatever comes
 between adds. Prints {what: {tool: ns}}; "python" is a call and return of a Python function where
 calls of C are not asked for, "c" a call of a builtin, "resume" a generator's resume and yield.
 "timeline" is "python and c" with the time of each call kept, beside VizTracer where it is there.
@@ -86,6 +86,15 @@ class Viz:
         self.tracer.clear()
 
 
+def hooked():
+    """As with `cairn run --text-hook`."""
+    profile = cairn.cprofile.Profile()
+    profile.hook()
+    return profile
+
+
+if cairn._exact.Profiler().hook() is None:  # 3.15, and nothing speaks against it
+    TOOLS["cairn, text hook"] = hooked
 TIMELINES = {"none": None, "cairn": Timeline}
 if VizTracer:
     TIMELINES["viztracer"] = Viz
