@@ -72,7 +72,7 @@ meson_stage checks 300 build checks
 meson_stage unit 300 build unit
 meson_stage corpora 300 build corpus
 # shellcheck disable=SC2086
-pytest_stage commands 1500 -m 'not alone' --numprocesses 2 --dist loadfile $of_moments \
+pytest_stage commands 1800 -m 'not alone' --numprocesses 2 --dist loadfile $of_moments \
     ${folders:-tests/e2e}
 # shellcheck disable=SC2086
 pytest_stage e2e 1500 -m alone ${folders:-tests/e2e}
