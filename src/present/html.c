@@ -8,6 +8,7 @@
 #include "html_data.h"
 #include "page_css.h"
 #include "page_js.h"
+#include "program.h"
 
 #define TITLE_MAX_BYTES ((size_t)1 << 16)
 
@@ -68,17 +69,18 @@ static int put_data(const char *id, const struct cairn_model *model,
     return code;
 }
 
+/* As the page's head has it: of the words of a command a tab would show the way to Python. */
 static void put_title(const struct cairn_model *model, const struct cairn_html_options *options,
                       struct cairn_buf *out)
 {
-    struct cairn_span command = cairn_model_env(model, "run.command");
+    struct cairn_span name = cairn_program_of(cairn_model_env(model, "run.command"));
     struct cairn_buf title;
 
     cairn_buf_init(&title, TITLE_MAX_BYTES);
-    if (command.size_bytes == 0)
-        command = cairn_model_env(model, "import.file");
+    if (name.size_bytes == 0)
+        name = cairn_model_env(model, "import.file");
     if (!options->redact.on)
-        cairn_redact_text(&options->redact, command, &title);
+        cairn_redact_text(&options->redact, name, &title);
     cairn_buf_add_str(out, "<title>");
     cairn_escape_xml(out, cairn_buf_span(&title));
     cairn_buf_add_str(out, title.size_bytes ? " - Cairn</title>\n" : "Cairn</title>\n");
@@ -106,7 +108,6 @@ int cairn_html(const struct cairn_model *model, const struct cairn_html_options 
     cairn_html_policy(options->follows || options->columns, buf);
     cairn_buf_add_str(buf, "\">\n");
     cairn_buf_add_str(buf, "<meta name=\"viewport\" content=\"width=device-width\">\n"
-                           "<meta name=\"color-scheme\" content=\"light dark\">\n"
                            "<meta name=\"referrer\" content=\"no-referrer\">\n");
     put_title(model, options, buf);
     cairn_buf_printf(buf, "<style>%s</style>\n</head>\n<body>\n<div id=\"page\"", page_css);
@@ -115,7 +116,7 @@ int cairn_html(const struct cairn_model *model, const struct cairn_html_options 
                          options->follows ? " data-follows" : "",
                          options->columns ? " data-columns" : "");
     cairn_buf_add_str(buf, "></div>\n");
-    cairn_buf_add_str(buf, "<noscript>This page is drawn by its own script, which is switched off. "
+    cairn_buf_add_str(buf, "<noscript>This page needs its own script, which is switched off. "
                            "<code>cairn report</code> shows the same as text.</noscript>\n");
     code = put_data("data", model, options, out, err);
     if (code == 0 && options->before) {

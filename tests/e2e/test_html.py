@@ -134,6 +134,7 @@ def test_it_opens_from_the_disk_and_needs_nothing_else(cairn, recording, browser
 def test_the_shell_is_small_and_allows_nothing_but_itself(cairn, recording):
     shell, data = parts(make(cairn, recording[0]))
     assert len(gzip.compress(shell.encode())) <= SHELL_MAX_BYTES
+    assert "<title>states.py - Cairn</title>" in shell  # whatever way leads to it, and to its Python
     policy = re.search(r'Content-Security-Policy" content="([^"]*)"', shell)[1]
     rules = dict(rule.strip().split(" ", 1) for rule in policy.split(";"))
     assert rules["default-src"] == "'none'" and "unsafe" not in policy
