@@ -1,6 +1,7 @@
 #include "callspool.h"
 
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "books.h"
