@@ -115,6 +115,19 @@ void cairn_processes_remove(struct cairn_sampler *sampler, size_t at)
             (sampler->subjects.count - at) * sizeof(*sampler->subjects.items));
 }
 
+/* Whether it goes on beside the new program, as what a script starts in the background. */
+static bool has_living_children(const struct cairn_sampler *sampler, pid_t pid)
+{
+    struct cairn_proc_stat stat;
+
+    for (size_t i = 0; i < sampler->subjects.count; i++)
+        if (sampler->subjects.items[i]->parent == pid &&
+            cairn_proc_stat(sampler->subjects.items[i]->pid, 0, &stat) == 0 && stat.state != 'Z' &&
+            stat.state != 'X')
+            return true;
+    return false;
+}
+
 void cairn_processes_exec(struct cairn_sampler *sampler, struct cairn_subject *subject,
                           uint64_t start_stack, uint64_t now_ns)
 {
@@ -122,7 +135,8 @@ void cairn_processes_exec(struct cairn_sampler *sampler, struct cairn_subject *s
     int renewed;
 
     cairn_runs_keep_code(sampler, cairn_tasks_end(subject, sampler->writer));
-    cairn_tracks_exec(subject);
+    if (!has_living_children(sampler, subject->pid))
+        cairn_tracks_exec(subject);
     cairn_subject_restart(subject, now_ns);
     /* Which of its threads goes on under the process' number? */
     several = subject->workers.count > 1;

@@ -16,7 +16,8 @@ int cairn_tracks_process(struct cairn_writer *writer, uint32_t boot_id, uint32_t
 
 /* The process has begun another program, and gets its track anew by the next
  * cairn_tracks_process(): whom it made so far was made by what it was before. Not where that was
- * Python, whose children are the program's, nor more than CAIRN_FORMER_TRACKS_MAX times. */
+ * Python, whose children are the program's, nor more than CAIRN_FORMER_TRACKS_MAX times. Not for
+ * one with children that go on: those are the new program's as well. */
 void cairn_tracks_exec(struct cairn_subject *subject);
 
 /* The process is gone, and with it all that are of it. */
