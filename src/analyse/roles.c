@@ -134,10 +134,10 @@ struct making {
  * a Python of its own is a program still. */
 static bool is_of_before(const struct making *m, uint32_t process)
 {
-    const struct cairn_process *child = &m->processes[process];
+    uint32_t parent = m->processes[process].parent;
 
-    return !m->python[process] &&
-           (child->before || (child->parent != UINT32_MAX && m->before[child->parent]));
+    return !m->python[process] && parent != UINT32_MAX &&
+           (m->before[parent] || (m->processes[process].before && m->python[parent]));
 }
 
 static int by_birth(const void *left, const void *right, void *ctx)

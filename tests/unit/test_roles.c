@@ -196,6 +196,7 @@ static void test_a_copy_that_was_over_at_once(void **state)
 static void test_what_a_shell_ran_before_it_became_the_program(void **state)
 {
     const char *shim = "bash /home/u/.pyenv/shims/python3 train.py";
+    unsigned thread;
     struct teller t = {0};
     struct cairn_model *model;
     struct cairn_roles roles;
@@ -203,13 +204,21 @@ static void test_what_a_shell_ran_before_it_became_the_program(void **state)
     (void)state;
     story_begin(&t.story, NULL, 1);
     tell(&t, 10, 0, shim, CAIRN_BIRTH_EXEC, "", 0);
+    thread = story_thread(&t.story, 10, 10, "MainThread");
+    for (int i = 0; i < 5; i++)
+        story_tick(&t.story, MS);
     tell(&t, 11, 10, shim, CAIRN_BIRTH_FORK, "", 0);
     tell(&t, 12, 11, "", CAIRN_BIRTH_FORK, "[not python]", 1);
     tell(&t, 13, 12, "readlink -f python3", CAIRN_BIRTH_EXEC, "", 0);
     tell(&t, 14, 10, "python3 prepare.py", CAIRN_BIRTH_EXEC, "f /u/b.py:1", 5);
     tell(&t, 10, 0, "python3 train.py", CAIRN_BIRTH_EXEC, "", 0);
+    story_sample(&t.story, thread, "f /u/a.py:1", 5, 0);
     tell(&t, 20, 10, "readlink -f data", CAIRN_BIRTH_EXEC, "", 0);
     tell(&t, 21, 10, "", CAIRN_BIRTH_FORK, "", 0);
+    /* A shell that becomes another tool has no such part. */
+    tell(&t, 30, 10, "sh -c tool", CAIRN_BIRTH_EXEC, "", 0);
+    tell(&t, 31, 30, "cat", CAIRN_BIRTH_EXEC, "", 0);
+    tell(&t, 30, 10, "tool", CAIRN_BIRTH_EXEC, "", 0);
     model = story_end(&t.story);
     assert_int_equal(cairn_roles_make(model, &roles), 0);
     assert_label(model, &roles, 10, "train");
@@ -219,6 +228,7 @@ static void test_what_a_shell_ran_before_it_became_the_program(void **state)
     assert_label(model, &roles, 14, "prepare");
     assert_label(model, &roles, 20, "readlink");
     assert_label(model, &roles, 21, "fork");
+    assert_label(model, &roles, 31, "cat");
     cairn_roles_release(&roles);
     cairn_model_free(model);
 }
