@@ -10,7 +10,7 @@ SCRIPT = "exact_work.py"
 @pytest.fixture
 def counted(cairn, python):
     if not python.has_engine():
-        pytest.skip("no module was built for it")
+        pytest.skip(f"no module was built for {python.label}: its headers are not there")
     file, _ = cairn.record(python, SCRIPT, "calls", options=["--exact"])
     return file, cairn.report(file)
 

@@ -504,7 +504,7 @@ def test_csv_has_the_rows_of_the_report(cairn, recording, by):
 
 def test_csv_of_counted_calls_has_the_rows_of_the_report(cairn, python):
     if not python.has_engine():
-        pytest.skip("no module was built for it")
+        pytest.skip(f"no module was built for {python.label}: its headers are not there")
     file, _ = cairn.record(python, "exact_work.py", "calls", options=["--exact"])
     table = read_csv(exported(cairn, file, "csv"))
     rows = cairn.report(file, "--idle", "--sort", "self")["rows"]

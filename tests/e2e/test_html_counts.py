@@ -20,7 +20,7 @@ OWN = ("leaf", "fib", "even", "odd", "steps", "secret", "other", "main")
 def recordings(python, tmp_path_factory):
     """All that can be counted; and lines alone, of a program too short for samples."""
     if not python.has_engine():
-        pytest.skip("no module was built for it")
+        pytest.skip(f"no module was built for {python.label}: its headers are not there")
     cairn = harness.Cairn(tmp_path_factory.mktemp("counts"))
     files = {}
     # Where times are those of samples it goes on for longer than a machine stands still.

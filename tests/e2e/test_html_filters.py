@@ -13,7 +13,7 @@ import harness
 @pytest.fixture(scope="module")
 def forked(python, tmp_path_factory):
     if not python.has_engine():
-        pytest.skip("no module was built for it")
+        pytest.skip(f"no module was built for {python.label}: its headers are not there")
     cairn = harness.Cairn(tmp_path_factory.mktemp("forked"))
     return cairn.record(python, "lined_apart.py", options=["--lines", "--opcodes", "-r", "200hz"])[0]
 
@@ -109,7 +109,7 @@ thread.join()
 @pytest.fixture(scope="module")
 def regions(python, tmp_path_factory):
     if not python.has_engine():
-        pytest.skip("no module was built for it")
+        pytest.skip(f"no module was built for {python.label}: its headers are not there")
     cairn = harness.Cairn(tmp_path_factory.mktemp("regions"))
     (cairn.folder / "regions.py").write_text(REGIONS)
     file = cairn.folder / "run.cairn"
@@ -217,7 +217,7 @@ def test_the_command_holds_what_the_page_was_made_of(cairn, regions, browser, ma
 def test_the_chart_of_calls_goes_and_comes_with_what_it_shows(cairn, python, browser):
     """Of a thread without any it is not there; it is drawn as soon as there is something again."""
     if not python.has_engine():
-        pytest.skip("no module was built for it")
+        pytest.skip(f"no module was built for {python.label}: its headers are not there")
     (cairn.folder / "apart.py").write_text(
         "import threading, time, cairn\n"
         "thread = threading.Thread(target=time.sleep, args=(0.3,), name='beside')\n"
@@ -266,7 +266,7 @@ def test_a_box_without_time_in_what_is_chosen_is_not_zoomed_to(cairn, regions, b
 def test_what_a_region_leaves_alone_says_so(cairn, python, browser):
     """Calls and lines are not told apart by what they were in."""
     if not python.has_engine():
-        pytest.skip("no module was built for it")
+        pytest.skip(f"no module was built for {python.label}: its headers are not there")
     cairn("run", "--exact", "--lines", "--report", "none", "-o", "x.cairn", "--",
           *python.command("paged.py"), env={"PYTHONPATH": python.package()}).expect()
     file = make(cairn, cairn.folder / "x.cairn")

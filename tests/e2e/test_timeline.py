@@ -227,7 +227,7 @@ def test_part_of_the_time_is_cut_at_its_edges(cairn, timed):
 
 def test_without_it_there_is_none(cairn, python):
     if not python.has_engine():
-        pytest.skip("no module was built for it")
+        pytest.skip(f"no module was built for {python.label}: its headers are not there")
     file, _ = cairn.record(python, SCRIPT, "plain", options=["--exact"])
     quality = cairn.report(file)["quality"]
     assert quality["events"] > 0

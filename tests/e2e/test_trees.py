@@ -240,33 +240,30 @@ exec {words}
 """
 
 
-def test_what_a_shell_runs_before_it_is_the_program(cairn, interpreter, folder):
+def report_of_shim(cairn, interpreter, folder, before):
     shim, file = folder / "python", folder / "shim.cairn"
     words = " ".join(interpreter.command("trees.py", "fork", 2))
-    shim.write_text(SHIM.format(words=words, before=""))
+    shim.write_text(SHIM.format(words=words, before=before))
     shim.chmod(0o755)
     cairn("run", "-o", file, shim).expect()
     report = cairn.report(file)
     if report["recording"]["children"] != "perf":
         pytest.skip("what is over at once is in the kernel's records of forks alone")
-    roles = roles_of(report)
-    assert {*roles} == {"trees", "worker", "start-up"}, report["roles"]
+    return report
+
+
+def test_what_a_shell_runs_before_it_is_the_program(cairn, interpreter, folder):
+    roles = roles_of(report_of_shim(cairn, interpreter, folder, ""))
+    assert {*roles} == {"trees", "worker", "start-up"}, roles
     assert roles["trees"]["count"] == 1 and roles["trees"]["parent"] is None
     assert roles["start-up"]["parent"] == "trees"
     assert roles["start-up"]["count"] >= 3  # whatever else was too short
 
 
 def test_what_a_shell_leaves_beside_the_program_keeps_its_name(cairn, python, folder):
-    shim, file = folder / "start", folder / "beside.cairn"
-    words = " ".join(python.command("trees.py", "fork", 2))
-    shim.write_text(SHIM.format(words=words, before="sleep 5 <&- >&- 2>&- & sleep 0.05"))
-    shim.chmod(0o755)
-    cairn("run", "-o", file, shim).expect()
-    report = cairn.report(file)
-    if report["recording"]["children"] != "perf":
-        pytest.skip("what is over at once is in the kernel's records of forks alone")
-    assert ("sleep", "trees") in {(role["kind"], role["parent"]) for role in report["roles"]}, report["roles"]
-    assert "start-up" not in {role["kind"] for role in report["roles"]}, report["roles"]
+    roles = report_of_shim(cairn, python, folder, "sleep 5 <&- >&- 2>&- & sleep 0.05")["roles"]
+    assert ("sleep", "trees") in {(role["kind"], role["parent"]) for role in roles}, roles
+    assert "start-up" not in {role["kind"] for role in roles}, roles
 
 
 @pytest.mark.alone
