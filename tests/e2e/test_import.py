@@ -321,7 +321,7 @@ def test_a_page_is_named_after_its_file_or_the_program_it_is_of(cairn, folder):
     assert title_of(cairn, folder, "other.cairn") == ("nightly&amp;c.out - Cairn", "nightly&c.out")
     assert title_of(cairn, folder, "--redact", "nightly&c.out") == ("Cairn", "")
     (folder / "out").write_text("# callgrind format\ncmd:  ./shop --fast\n" + CYCLE)
-    assert title_of(cairn, folder, "out") == ("./shop --fast - Cairn", "shop")
+    assert title_of(cairn, folder, "out") == ("shop - Cairn", "shop")
     assert cairn.report("out")["recording"]["command"] == "./shop --fast"
 
 
