@@ -263,3 +263,24 @@ unsigned cairn_text_distance(const char *a, const char *b)
     }
     return row[b_bytes];
 }
+
+void cairn_text_shell_word(struct cairn_buf *out, struct cairn_span word)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                "@%+=:,./_-";
+    bool is_plain = word.size_bytes > 0;
+
+    for (size_t i = 0; i < word.size_bytes && is_plain; i++)
+        is_plain = memchr(plain, word.data[i], sizeof(plain) - 1) != NULL;
+    if (is_plain) {
+        cairn_buf_add(out, word.data, word.size_bytes);
+        return;
+    }
+    cairn_buf_u8(out, '\'');
+    for (size_t i = 0; i < word.size_bytes; i++)
+        if (word.data[i] == '\'')
+            cairn_buf_add_str(out, "'\\''");
+        else
+            cairn_buf_u8(out, word.data[i]);
+    cairn_buf_u8(out, '\'');
+}

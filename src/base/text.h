@@ -1,4 +1,4 @@
-/* text.h: numbers as people write and read them, UTF-8 as terminals show it.
+/* text.h: numbers as people write and read them, UTF-8 as terminals show it, words as shells do.
  *
  * One syntax for times (250us, 10ms, 3s, 2m, 1h; a plain number is seconds), sizes (64k, 10m, 2g,
  * powers of 1024, optional B/iB) and rates (100hz, 1khz, 10khz, max, a plain number is Hz).
@@ -21,6 +21,10 @@ int cairn_text_parse_u64(const char *text, uint64_t *ret_value);        /* decim
 void cairn_text_time(struct cairn_buf *out, uint64_t ns);
 void cairn_text_size(struct cairn_buf *out, uint64_t bytes);
 void cairn_text_count(struct cairn_buf *out, uint64_t count); /* 1,366 */
+
+/* A word of a shell's command line: in quotes unless it is plain. Its bytes are not escaped: what
+ * goes to a terminal is escaped after that. */
+void cairn_text_shell_word(struct cairn_buf *out, struct cairn_span word);
 
 /* Decodes one character; an invalid byte gives U+FFFD and a length of 1. `size_bytes` > 0. */
 size_t cairn_text_utf8_next(const uint8_t *data, size_t size_bytes, uint32_t *ret_char);

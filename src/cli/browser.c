@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "escape.h"
+#include "text.h"
 
 #define SSH_PORT 22
 #define ENTRY_MAX_BYTES 4096
@@ -78,7 +79,7 @@ static void put_user(struct cairn_buf *out)
     char text[ENTRY_MAX_BYTES];
 
     if (getpwuid_r(getuid(), &entry, text, sizeof(text), &found) == 0 && found != NULL) {
-        cairn_escape_shell(out, cairn_span_of(found->pw_name));
+        cairn_text_shell_word(out, cairn_span_of(found->pw_name));
         cairn_buf_u8(out, '@');
     }
 }

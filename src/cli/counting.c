@@ -68,8 +68,8 @@ static bool find_uncounted(struct cairn_counting *counting, char ret_text[REFUSA
     if (count > 0)
         (void)snprintf(ret_text, REFUSAL_MAX_BYTES,
                        "%zu process%s that began a Python (%s%s): nothing that counts was there; "
-                       "-E, -I, -S and an environment that C gives it leave it out, or it was over "
-                       "before",
+                       "-E, -I, -S and an environment that C gives it leave it out, or it or the "
+                       "program was over before",
                        count, count == 1 ? "" : "es", pids, count > SHOWN_MAX ? ", …" : "");
     return count > 0;
 }

@@ -14,6 +14,7 @@
 #include "findexec.h"
 #include "io.h"
 #include "nearest.h"
+#include "text.h"
 
 #define SHOWN_MAX_BYTES (1 << 20)
 #define SHEBANG_MAX_BYTES 512
@@ -207,7 +208,7 @@ static int set_argv(struct cairn_target *target, const struct cairn_words *words
     for (size_t i = 0; i < words->count; i++) {
         if (i > 0)
             cairn_buf_u8(&target->shown, ' ');
-        cairn_escape_shell(&target->shown, cairn_span_of(words->items[i]));
+        cairn_text_shell_word(&target->shown, cairn_span_of(words->items[i]));
     }
     set_name(target, words);
     /* What is too long to be shown is cut: the program is run all the same. */

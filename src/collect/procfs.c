@@ -13,6 +13,7 @@
 #include "clock.h"
 #include "err.h"
 #include "io.h"
+#include "text.h"
 
 #define TEXT_MAX 4096
 #define PIDS_MAX (1u << 22) /* the kernel's own limit of pids */
@@ -242,6 +243,23 @@ int cairn_proc_ns_tid(pid_t pid, pid_t tid, pid_t *ret_ns_tid)
     return got < 0 ? (int)got : cairn_proc_ns_tid_parse(text, tid ? tid : pid, ret_ns_tid);
 }
 
+int cairn_proc_cmdline_parse(const char *text, size_t size_bytes, struct cairn_buf *out)
+{
+    size_t word_bytes;
+
+    while (size_bytes > 0 && text[size_bytes - 1] == '\0') /* a shorter title leaves many */
+        size_bytes--;
+    if (strnlen(text, size_bytes) == size_bytes)
+        return cairn_buf_add(out, text, size_bytes);
+    for (size_t at = 0; at < size_bytes; at += word_bytes + 1) {
+        word_bytes = strnlen(text + at, size_bytes - at);
+        if (at > 0)
+            cairn_buf_u8(out, ' ');
+        cairn_text_shell_word(out, (struct cairn_span){(const uint8_t *)text + at, word_bytes});
+    }
+    return out->code;
+}
+
 int cairn_proc_cmdline(pid_t pid, struct cairn_buf *out)
 {
     char path[64], text[TEXT_MAX];
@@ -249,14 +267,7 @@ int cairn_proc_cmdline(pid_t pid, struct cairn_buf *out)
 
     CAIRN_TRY(task_path(path, sizeof(path), pid, 0, "cmdline"));
     got = read_text(path, text, sizeof(text));
-    if (got < 0)
-        return (int)got;
-    while (got > 0 && text[got - 1] == '\0')
-        got--;
-    for (ssize_t i = 0; i < got; i++)
-        if (text[i] == '\0')
-            text[i] = ' ';
-    return cairn_buf_add(out, text, (size_t)got);
+    return got < 0 ? (int)got : cairn_proc_cmdline_parse(text, (size_t)got, out);
 }
 
 int cairn_proc_exe(pid_t pid, struct cairn_buf *out)

@@ -44,8 +44,12 @@ int cairn_proc_ns_tid(pid_t pid, pid_t tid, pid_t *ret_ns_tid);
 /* The same of the text of a status file, for tests; where it has no such numbers, `own`. */
 int cairn_proc_ns_tid_parse(const char *text, pid_t own, pid_t *ret_ns_tid);
 
-/* Command line with spaces for NULs (cut at the buffer's ceiling); empty for a kernel thread. */
+/* Command line as one would type it into a shell, cut at 4 KiB; empty for a kernel thread. A word
+ * that stands alone is not quoted: it may be a title that the program gave itself. */
 int cairn_proc_cmdline(pid_t pid, struct cairn_buf *out);
+
+/* The same of the text of such a file, for tests. */
+int cairn_proc_cmdline_parse(const char *text, size_t size_bytes, struct cairn_buf *out);
 
 /* The file /proc/PID/exe points to, as text. */
 int cairn_proc_exe(pid_t pid, struct cairn_buf *out);

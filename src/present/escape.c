@@ -189,27 +189,6 @@ void cairn_escape_collapsed(struct cairn_buf *out, struct cairn_span text)
     put_all(out, text, put_collapsed);
 }
 
-void cairn_escape_shell(struct cairn_buf *out, struct cairn_span word)
-{
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                                "@%+=:,./_-";
-    bool is_plain = word.size_bytes > 0;
-
-    for (size_t i = 0; i < word.size_bytes && is_plain; i++)
-        is_plain = memchr(plain, word.data[i], sizeof(plain) - 1) != NULL;
-    if (is_plain) {
-        cairn_buf_add(out, word.data, word.size_bytes);
-        return;
-    }
-    cairn_buf_u8(out, '\'');
-    for (size_t i = 0; i < word.size_bytes; i++)
-        if (word.data[i] == '\'')
-            cairn_buf_add_str(out, "'\\''");
-        else
-            cairn_buf_u8(out, word.data[i]);
-    cairn_buf_u8(out, '\'');
-}
-
 void cairn_escape_utf8(struct cairn_buf *out, struct cairn_span text)
 {
     put_all(out, text, put_utf8);

@@ -22,10 +22,6 @@ void cairn_escape_json(struct cairn_buf *out, struct cairn_span text);
 /* A part of a frame of a collapsed stack: `;`, control characters and line ends as \xNN. */
 void cairn_escape_collapsed(struct cairn_buf *out, struct cairn_span text);
 
-/* A word of a shell's command line: in quotes unless it is plain. Its bytes are not escaped: what
- * goes to a terminal is escaped after that. */
-void cairn_escape_shell(struct cairn_buf *out, struct cairn_span word);
-
 /* A quoted field of comma-separated values: quotes doubled, control characters and line ends as
  * \xNN and \u2028. What a spreadsheet would take for a formula begins with an apostrophe. */
 void cairn_escape_csv(struct cairn_buf *out, struct cairn_span text);

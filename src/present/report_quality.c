@@ -469,11 +469,11 @@ static void put_command(struct cairn_report *report, const char *command, struct
     cairn_buf_add_str(&text, command);
     if (word.size_bytes > 0) {
         cairn_buf_u8(&text, ' ');
-        cairn_escape_shell(&text, word);
+        cairn_text_shell_word(&text, word);
     }
     if (report->options->file) {
         cairn_buf_add_str(&text, report->options->file[0] == '-' ? " ./" : " ");
-        cairn_escape_shell(&text, cairn_span_of(report->options->file));
+        cairn_text_shell_word(&text, cairn_span_of(report->options->file));
     }
     cairn_page_item(&report->page, "   ", cairn_buf_span(&text));
     cairn_page_drop(&report->page, &text);

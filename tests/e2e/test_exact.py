@@ -4,6 +4,7 @@ Judges are a slow tracer in Python and the numbers that a program knows of itsel
 (tests/targets/exact_work.py); where CPython's own profiler is wrong, that is shown first.
 """
 import ast
+import os
 import pstats
 import shutil
 from pathlib import Path
@@ -336,8 +337,35 @@ def test_a_child_that_hears_of_nothing_is_told(cairn, python, folder, alone, opt
     else:
         assert refusal_of(cairn, "x.cairn").startswith(
             f"1 process that began a Python ({ended.last_json()}): nothing that counts was there; -E, -I, "
-            "-S and an environment that C gives it leave it out, or it was over before")
+            "-S and an environment that C gives it leave it out, or it or the program was over before")
     assert cairn.report("x.cairn")["quality"]["events"] > 0
+
+
+BEGINS = """import os, subprocess, sys, time
+child = subprocess.Popen([sys.executable, "-c", ""], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                         env={**os.environ, "PYTHONUSERBASE": sys.argv[1]})
+open("begun").close()
+until = time.monotonic() + 0.3
+while time.monotonic() < until:
+    pass
+print(child.pid)
+"""
+
+
+def test_a_child_that_begins_when_the_program_is_over_is_told(cairn, python, folder):
+    """It has come as far as to the user's own paths, which are read before what counts is looked for."""
+    (folder / "begins.py").write_text(BEGINS)
+    paths = folder / "lib/python{}.{}/site-packages".format(*python.version)
+    paths.mkdir(parents=True)
+    (paths / "waits.pth").write_text('import os; open("begun", "w").close(); open("held").close()\n')
+    os.mkfifo(folder / "begun")
+    os.mkfifo(folder / "held")
+    ended = cairn("run", "-o", "x.cairn", "--exact", "--report", "none", "--python", python.executable,
+                  "begins.py", folder).expect()  # fmt: skip
+    told = refusal_of(cairn, "x.cairn")
+    os.close(os.open(folder / "held", os.O_RDWR))  # who is not there any more is not waited for
+    assert told.startswith(f"1 process that began a Python ({ended.text.strip()}): nothing that counts was")
+    assert told.endswith("or it or the program was over before")
 
 
 @pytest.fixture

@@ -378,3 +378,16 @@ def test_a_child_that_cannot_be_read_says_why(cairn, python, folder, old):
     assert f"Python {old.version[0]}.{old.version[1]}" in told
     text = " ".join(ended.talk.split())
     assert "[unknown] is Python that could not be read: " + told in text
+
+
+def test_names_with_blanks_stay_whole(cairn, python, folder):
+    (folder / "my busy.py").write_bytes((harness.TARGETS / "busy.py").read_bytes())
+    (folder / "starts it.py").write_text(
+        "import subprocess, sys\n"
+        "subprocess.run([sys.executable, 'my busy.py', '0.1'])\n"
+        "subprocess.run(f\"{sys.executable} 'my busy.py' 0.1; true\", shell=True)\n")
+    cairn("run", "-o", "x.cairn", "--", python.executable, "starts it.py").expect()
+    report = cairn.report("x.cairn")
+    assert {role["kind"] for role in report["roles"]} == {"starts it", "my busy"}
+    cairn("html", "-o", "x.html", "x.cairn").expect()
+    assert "<title>starts it.py - Cairn</title>" in (folder / "x.html").read_text()

@@ -47,11 +47,16 @@ def with_another_path(path, start):
 
 
 def spawned():
-    """By multiprocessing, which hands over sys.path on its own."""
+    """By multiprocessing, which hands over sys.path on its own. Its tracker may begin last of all: it is
+    waited for, so that it does not begin when the program is over."""
     process = multiprocessing.get_context("spawn").Process(target=child)
     process.start()
     process.join()
     assert process.exitcode == 0
+    tracker = multiprocessing.resource_tracker._resource_tracker
+    os.close(tracker._fd)
+    tracker._fd = None
+    waited(tracker._pid)
 
 
 def cleared():

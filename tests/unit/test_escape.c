@@ -103,16 +103,6 @@ static void test_markdown_marks_nothing_up(void **state)
     ESCAPED(cairn_escape_markdown, "\n\xe2\x80\xae", "&#92;x0a&#92;u202e");
 }
 
-static void test_a_shell_sees_one_word(void **state)
-{
-    (void)state;
-    ESCAPED(cairn_escape_shell, "./a-b_c.py:1,2=3+4%@", "./a-b_c.py:1,2=3+4%@");
-    ESCAPED(cairn_escape_shell, "", "''");
-    ESCAPED(cairn_escape_shell, "two words", "'two words'");
-    ESCAPED(cairn_escape_shell, "it's $HOME `x` \\ \xff", "'it'\\''s $HOME `x` \\ \xff'");
-    ESCAPED(cairn_escape_shell, "a~", "'a~'");
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -121,7 +111,6 @@ int main(void)
         cmocka_unit_test(test_json_strings_end_where_they_should),
         cmocka_unit_test(test_a_collapsed_frame_holds_no_separator),
         cmocka_unit_test(test_utf8_is_utf8_afterwards),
-        cmocka_unit_test(test_a_shell_sees_one_word),
         cmocka_unit_test(test_a_spreadsheet_computes_nothing),
         cmocka_unit_test(test_markdown_marks_nothing_up),
     };

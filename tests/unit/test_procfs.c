@@ -236,9 +236,45 @@ static void test_the_start_of_the_stack_tells_a_copy_from_a_program(void **state
     }
 }
 
+static void test_the_words_of_a_command_stay_apart(void **state)
+{
+#define WORDS(text)                                                                                \
+    {                                                                                              \
+        text, sizeof(text) - 1                                                                     \
+    }
+    static const struct {
+        struct {
+            const char *data;
+            size_t size_bytes;
+        } words;
+        const char *shown;
+    } cases[] = {
+        {WORDS("python3\0my shop.py\0"), "python3 'my shop.py'"},
+        {WORDS("python3\0-c\0import a; a.b()\0"), "python3 -c 'import a; a.b()'"},
+        {WORDS("grep\0\0it's\0"), "grep '' 'it'\\''s'"},
+        {WORDS("cut\0of"), "cut of"},
+        {WORDS("gunicorn: master [app]\0"), "gunicorn: master [app]"}, /* a title */
+        {WORDS("gunicorn: worker [app]\0\0\0\0\0"), "gunicorn: worker [app]"},
+        {WORDS("\0\0"), ""},
+        {WORDS(""), ""},
+    };
+#undef WORDS
+    struct cairn_buf text;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        cairn_buf_init(&text, 1024);
+        assert_int_equal(
+            cairn_proc_cmdline_parse(cases[i].words.data, cases[i].words.size_bytes, &text), 0);
+        assert_string_equal(cairn_buf_cstr(&text), cases[i].shown);
+        cairn_buf_release(&text);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_the_words_of_a_command_stay_apart),
         cmocka_unit_test(test_a_name_may_hold_brackets_and_spaces),
         cmocka_unit_test(test_a_process_that_is_gone_is_said_to_be_gone),
         cmocka_unit_test(test_a_number_that_is_given_back_is_of_nobody),

@@ -52,6 +52,24 @@ static void test_a_program_is_called_what_people_call_it(void **state)
         {"grep foo.py bar.py", "grep"},
         {"make/", "make/"},
         {"python_tool.py in.py", "python_tool.py"},
+        {"python3 'my shop.py' --fast", "my shop.py"},
+        {"'/home/you/my shop.py' in.py", "my shop.py"},
+        {"'/opt/my tools/python3' -m 'http.server'", "http.server"},
+        {"python3 'my shop' x.py", "my shop"},
+        {"python3 -W 'a b' 'it'\\''s.py' x.py", "it'\\''s.py"},
+        {"'/opt/my tools/run it' x.py", "run it"},
+        {"sh -c 'cd a; python3 x.py'", "x.py"},
+        {"sh -c 'python3 -u'", "sh"},
+        {"sh -c 'cd a; python3 '\\''my shop.py'\\'' x.py; true'", "my shop.py"},
+        {"sh -c 'python3 '\\''my shop.py", "my shop.py"},
+        {"sh -c '\\'''\\'''\\'''", "sh"},
+        {"env A='1 2' 'B=3 4' python3 'my shop.py'", "my shop.py"},
+        {"python3 'my shop.py", "my shop.py"},
+        {"python3 '", "python3"},
+        {"'", ""},
+        {"'' ''", ""},
+        {"python3 -c 'import a' x.py", "-c"},
+        {"gunicorn: master [it's]", "gunicorn:"},
     };
 
     (void)state;
@@ -67,6 +85,7 @@ static void test_the_code_behind_c_is_found(void **state)
 {
     static const char *const cases[][2] = {
         {"python3 -c from a import b; b(1) --flag", " from a import b; b(1) --flag"},
+        {"python3 -c 'from a import b; b(1)' --flag", " 'from a import b; b(1)' --flag"},
         {"python3 -I -c", ""},
         {"sh -c true", ""},
         {"python3 app.py -c conf", ""},

@@ -371,6 +371,29 @@ static void test_distance_counts_edits(void **state)
     assert_int_equal(cairn_text_distance(most + 1, none + 1), 64);
 }
 
+static void test_a_shell_sees_one_word(void **state)
+{
+    static const struct {
+        const char *word, *shown;
+    } cases[] = {
+        {"./a-b_c.py:1,2=3+4%@", "./a-b_c.py:1,2=3+4%@"},
+        {"", "''"},
+        {"two words", "'two words'"},
+        {"it's $HOME `x` \\ \xff", "'it'\\''s $HOME `x` \\ \xff'"},
+        {"a~", "'a~'"},
+    };
+    struct cairn_buf out;
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        cairn_buf_init(&out, 1024);
+        cairn_text_shell_word(
+            &out, (struct cairn_span){(const uint8_t *)cases[i].word, strlen(cases[i].word)});
+        assert_string_equal(cairn_buf_cstr(&out), cases[i].shown);
+        cairn_buf_release(&out);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -386,6 +409,7 @@ int main(void)
         cmocka_unit_test(test_widths_are_those_of_a_terminal),
         cmocka_unit_test(test_columns_add_up),
         cmocka_unit_test(test_distance_counts_edits),
+        cmocka_unit_test(test_a_shell_sees_one_word),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
