@@ -18,7 +18,8 @@ SCRIPT = ["src/main.tsx", "--bundle", "--format=iife", "--tsconfig-raw={}", "--j
           "--jsx-factory=h", "--jsx-fragment=Fragment", "--inject:src/h.ts"]
 # Properties that are of the script alone, neither of the data nor of the browser: they need no names.
 OWN = ("profile written choice sums flame programOnly outermost firstLine timeless siblings isOpen "
-       "hasChildren setOpen showAll waits places layer again thin parent totals").split()
+       "hasChildren setOpen showAll waits places layer again thin parent totals func node whole found "
+       "outside sure fills pieces sides").split()
 SCRIPT += [f"--mangle-props=^({'|'.join(OWN)})$"]
 STYLE = ["src/page.css"]
 

@@ -142,6 +142,22 @@ def test_a_page_opened_at_a_part_shows_nothing_until_it_is_there(cairn, large, b
         expect(panel).to_have_css("clip-path", "none")
 
 
+def test_slices_that_are_there_are_added_up_in_the_page(cairn, large, browser):  # noqa: F811
+    """They come one after the other once Explore is looked at: then the server is asked no more."""
+    with serving(cairn, large) as view, page_of(browser, view.link) as page:
+        slices = data_of(view.ask(Cookie=view.cookie)[1])["slices"]
+        tab(page, "Explore").click()
+        page.wait_for_function(f"""() => performance.getEntriesByType('resource').filter(
+            (each) => each.name.includes('api/part')).length === {SLICES}""")
+        page.route("**/api/part?*", lambda route: route.abort())
+        for begin, end in ((10, 14), (0, 1), (3, 61)):
+            page.evaluate(f"() => {{ location.hash = 'tab=explore&from={begin}&to={end}'; }}")
+            shown_is(cairn, page, large, flags_of(slices, begin, end))
+        page.evaluate("() => { location.hash = 'tab=explore&from=30&to=62&focus=function_1.7'; }")
+        shown_is(cairn, page, large, [*flags_of(slices, 30, 62), "--focus=function_1.7"])
+        expect(page.get_by_role("alert")).to_have_count(0)
+
+
 def states_are(cairn, page, file, flags):
     """The bar of states is the report's: the page has asked for each of them."""
     expect(page.locator("#panel")).to_have_attribute("aria-busy", "false")

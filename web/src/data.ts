@@ -301,21 +301,24 @@ export function readInside(profile: Profile, region: number): Profile {
     written: { ...written, lanes: undefined, asked: undefined } };
 }
 
-// The same cells with what each of them has of a part of the time, as the server sent it: bytes as
-// src/present/html_block.h says. Where states are not told apart, their sum stands as the first.
-export function partOf({ cells, written }: Profile, answer: ArrayBuffer, told: boolean): Cells {
-  const [count, far] = new Uint32Array(answer, 0, 2), apart = new Float64Array(answer, 8, far);
-  const low = new Uint32Array(answer, 8 + 8 * far, count);
-  const heads = new Uint8Array(answer, 8 + 8 * far + 4 * count);
+// The same cells with what each of them has of a part of the time, as the server sent it, in one answer
+// or several: bytes as src/present/html_block.h says. Where states are not told apart, their sum stands
+// as the first.
+export function partOf({ cells, written }: Profile, answers: ArrayBuffer[], told: boolean): Cells {
   const columns = Array.from({ length: STATES.length + 2 }, () => cells.none);
   const [sum] = written.asked!;
   for (const column of written.asked!)
     if (told || column === sum || column >= STATES.length)
       columns[column] = new Float64Array(cells.count);
-  for (let i = 0, next = 0, cell = 0; i < count; i++) {
-    const head = heads[i], value = low[i];
-    cell += head >> 3 === 31 ? apart[next++] : head >> 3;
-    columns[head & 7][cell] = value === 0xffffffff ? apart[next++] : value;
+  for (const answer of answers) {
+    const [count, far] = new Uint32Array(answer, 0, 2), apart = new Float64Array(answer, 8, far);
+    const low = new Uint32Array(answer, 8 + 8 * far, count);
+    const heads = new Uint8Array(answer, 8 + 8 * far + 4 * count);
+    for (let i = 0, next = 0, cell = 0; i < count; i++) {
+      const head = heads[i], value = low[i];
+      cell += head >> 3 === 31 ? apart[next++] : head >> 3;
+      columns[head & 7][cell] += value === 0xffffffff ? apart[next++] : value;
+    }
   }
   const states = columns.slice(0, STATES.length), [idle, gil] = columns.slice(STATES.length);
   return { ...cells, states, idle, gil,

@@ -117,7 +117,7 @@ function App({ first, before: other }: { first: Profile; before: Profile | null 
   }, [other, all, region]);
   const [help, setHelp] = useState(false);
   const [{ tab, metric, time }, waits, lacks, failed] = usePart(profile, view,
-    written.metrics.find((each) => each.name === view.metric)!);
+    written.metrics.find((each) => each.name === view.metric)!, follow !== 'no');
   const choice: Choice = useMemo(() => ({
     metric, process: view.process, thread: view.thread, focus: view.focus, hide: view.hide,
     idle: view.idle, within: -1, programOnly: false, ...time,
