@@ -226,7 +226,8 @@ int cairn_export_pprof(const struct cairn_tally *tally, const struct cairn_expor
     cairn_buf_init(&p.text, MESSAGE_MAX_BYTES);
     p.function_done = cairn_calloc(function_count + 1, sizeof(*p.function_done));
     p.frame_done = cairn_calloc(frame_count + 1, sizeof(*p.frame_done));
-    code = p.function_done && p.frame_done ? cairn_gzip_open(&p.gzip, out) : -CAIRN_ENOMEM;
+    code = p.function_done && p.frame_done ? cairn_gzip_open(&p.gzip, Z_DEFAULT_COMPRESSION, out)
+                                           : -CAIRN_ENOMEM;
     if (code == 0)
         code = cairn_gzip_close(&p.gzip, put_all(&p));
     free(p.function_done);

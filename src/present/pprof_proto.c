@@ -310,7 +310,7 @@ int cairn_pprof_topproto(struct cairn_pprof_report *report)
     if (code == 0)
         code = cairn_intern_init(&p.keys, STRINGS_MAX_BYTES);
     if (code == 0)
-        code = cairn_gzip_open(&p.gzip, report->out);
+        code = cairn_gzip_open(&p.gzip, Z_DEFAULT_COMPRESSION, report->out);
     if (code == 0)
         code = cairn_gzip_close(&p.gzip, put_top(&p));
     cairn_buf_release(&p.message);
@@ -334,7 +334,7 @@ int cairn_pprof_proto(struct cairn_pprof_report *report)
     if (code == 0)
         code = cairn_pprof_numbers_make(report->pprof, &p.numbers);
     if (code == 0)
-        code = cairn_gzip_open(&p.gzip, report->out);
+        code = cairn_gzip_open(&p.gzip, Z_DEFAULT_COMPRESSION, report->out);
     if (code == 0)
         code = cairn_gzip_close(&p.gzip, put_all(&p));
     cairn_pprof_numbers_release(&p.numbers);
