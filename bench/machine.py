@@ -3,6 +3,7 @@ import os
 import platform
 import resource
 import time
+from contextlib import contextmanager
 from pathlib import Path
 
 
@@ -50,13 +51,43 @@ def first_line_of_os():
     return platform.system()
 
 
+def below_s():
+    """CPU seconds of all processes below this one, living ones and those that were waited for."""
+    of, below = {}, {os.getpid()}
+    for entry in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = entry.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        of[int(entry.parent.name)] = int(fields[1]), sum(map(int, fields[11:15]))
+    while more := {pid for pid, (parent, _) in of.items() if parent in below} - below:
+        below |= more
+    ticks = sum(of[pid][1] for pid in below - {os.getpid()} if pid in of)
+    waited = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return ticks / os.sysconf("SC_CLK_TCK") + waited.ru_utime + waited.ru_stime
+
+
+lost_s = 0.0  # of processes below this one, that nobody waited for
+
+
+@contextmanager
+def ending():
+    """For what ends processes that were not all started here, as a browser's are."""
+    global lost_s
+    before_s = below_s()
+    try:
+        yield
+    finally:
+        lost_s += max(0.0, before_s - below_s())
+
+
 def busy_s():
     """(CPU seconds of the whole machine so far, those of this process and what it waited for)."""
     fields = Path("/proc/stat").read_text().splitlines()[0].split()[1:]
     user, nice, system, _, _, irq, softirq, steal = map(int, fields[:8])
     all_s = (user + nice + system + irq + softirq + steal) / os.sysconf("SC_CLK_TCK")
     own = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-    return all_s, sum(usage.ru_utime + usage.ru_stime for usage in own)
+    return all_s, lost_s + sum(usage.ru_utime + usage.ru_stime for usage in own)
 
 
 class Neighbours:

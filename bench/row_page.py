@@ -14,7 +14,7 @@ import sys
 import tarfile
 import threading
 import time
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import machine
@@ -227,6 +227,14 @@ def measure_speedscope(bench, browser, binary, file):
     return values
 
 
+@contextmanager
+def ending(context):
+    with ExitStack() as stack:
+        yield stack.enter_context(context)
+        with machine.ending():
+            stack.close()
+
+
 def chromium():
     return next((path for path in CHROMIUMS if os.access(path, os.X_OK)), None)
 
@@ -247,7 +255,7 @@ def measure_rows(bench):
     machine.to_every_core()
     work = {"cairn": lambda browser: measure_cairn(browser, binary, file),
             "speedscope": lambda browser: measure_speedscope(bench, browser, binary, file)}
-    with sync_playwright() as playwright:
+    with ending(sync_playwright()) as playwright:
         for turn in range(bench.rounds):
             for tool, run in work.items():
                 browser = playwright.chromium.launch(
@@ -260,7 +268,8 @@ def measure_rows(bench):
                         table.fail(WHERE, tool, str(why).splitlines()[0][:100])
                     continue
                 finally:
-                    browser.close()
+                    with machine.ending():
+                        browser.close()
                 for kind, value in values.items():
                     tables[kind].add(turn, WHERE, tool, value)
                 if tool == "cairn" and "brush" not in values:

@@ -1,4 +1,7 @@
 """The bench judges by these functions: what they must see, and what they must not."""
+import os
+import signal
+import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
@@ -6,6 +9,7 @@ from pathlib import Path
 import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench"))
+import machine  # noqa: E402
 import measure  # noqa: E402
 import ratios  # noqa: E402
 import results  # noqa: E402
@@ -97,3 +101,25 @@ def test_a_run_is_measured_and_ended():
 def test_a_page_does_not_say_where_the_tree_lies():
     root = Path(__file__).resolve().parents[2]
     assert results.without_place(f"{root}/build/x failed") == "build/x failed"
+
+
+def test_processor_time_of_who_is_not_waited_for_is_the_bench_s_own():
+    code = """import os, signal, time
+if os.fork() == 0:
+    while time.process_time() < 0.3:
+        pass
+    print("done", flush=True)
+signal.pause()
+"""
+    parent = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True,
+                              start_new_session=True)
+    try:
+        assert parent.stdout.readline() == "done\n"
+        before_s = machine.busy_s()[1]
+        with machine.ending():
+            os.killpg(parent.pid, signal.SIGKILL)
+            parent.wait()
+        assert 0.25 < machine.busy_s()[1] - before_s < 2
+    finally:
+        parent.kill()
+        parent.stdout.close()
