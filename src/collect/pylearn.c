@@ -7,7 +7,6 @@
 #include "pyresume.h"
 
 #define CHAIN_MAX (4 * CAIRN_PY_DEPTH_MAX)
-#define LEAD_BYTES 16         /* in front of a frame: a generator's state */
 #define FRAME_MOST_BYTES 1024 /* of one elsewhere, with its variables */
 
 static uint64_t field_of(const uint8_t *data, uint32_t place)
@@ -25,12 +24,13 @@ static int add_frame(const struct cairn_pycontext *ctx, struct cairn_pykept *kep
     const struct cairn_pylayout *l = ctx->layout;
     const struct cairn_pycode_entry *entry =
         cairn_pycodes_find(ctx->codes, field_of(frame, l->frame_code) & ~CAIRN_PYSTACK_TAG_BITS);
-    size_t size_bytes = LEAD_BYTES + l->frame_size;
+    size_t size_bytes = CAIRN_PYSTACK_LEAD_BYTES + l->frame_size;
 
     /* A generator's frame tells what it resumed in turn. */
     if (entry && entry->frame_bytes > l->frame_size && entry->frame_bytes <= FRAME_MOST_BYTES)
-        size_bytes = LEAD_BYTES + entry->frame_bytes;
-    return cairn_pyplaces_add(&kept->others, address - LEAD_BYTES, size_bytes, false, kept->ticks);
+        size_bytes = CAIRN_PYSTACK_LEAD_BYTES + entry->frame_bytes;
+    return cairn_pyplaces_add(&kept->others, address - CAIRN_PYSTACK_LEAD_BYTES, size_bytes, false,
+                              kept->ticks);
 }
 
 int cairn_pylearn_again(const struct cairn_pycontext *ctx, struct cairn_pykept *kept,
@@ -132,15 +132,16 @@ int cairn_pylearn_touch(const struct cairn_pycontext *ctx, struct cairn_pykept *
 {
     for (size_t i = 0; i < kept->others.pieces.count; i++) {
         if (ctx->used.items[i])
-            kept->others.spots.items[i].used_tick = kept->ticks;
+            cairn_pyplaces_use(&kept->others, i, kept->ticks);
     }
     for (size_t i = 0; i < kept->raws.count; i++) {
         const struct cairn_pyraw *raw = &kept->raws.items[i];
 
         if (raw->generator && raw->entry && raw->entry->frame_bytes <= FRAME_MOST_BYTES &&
             raw->entry->frame_bytes > ctx->layout->frame_size)
-            CAIRN_TRY(cairn_pyplaces_add(&kept->others, raw->address - LEAD_BYTES,
-                                         LEAD_BYTES + raw->entry->frame_bytes, false, kept->ticks));
+            CAIRN_TRY(cairn_pyplaces_add(&kept->others, raw->address - CAIRN_PYSTACK_LEAD_BYTES,
+                                         CAIRN_PYSTACK_LEAD_BYTES + raw->entry->frame_bytes, false,
+                                         kept->ticks));
     }
     return 0;
 }

@@ -5,6 +5,11 @@
 #include "err.h"
 
 #define PLACES_MAX 8192
+#define PROVEN_USES 2
+#define SHORT_TICKS 12
+#define LONG_TICKS 4000
+#define FEW 16
+#define MANY 48
 #define GAP_BYTES 1024 /* cheaper to copy than to ask for another piece */
 
 void cairn_pyplaces_release(struct cairn_pyplaces *places)
@@ -72,7 +77,7 @@ int cairn_pyplaces_add(struct cairn_pyplaces *places, uint64_t address, size_t s
     drop(places, at, end);
     CAIRN_TRY(make_room(places, at));
     places->pieces.items[at] = (struct cairn_pypiece){address, size_bytes, NULL};
-    places->spots.items[at] = (struct cairn_pyspot){tick, cframe};
+    places->spots.items[at] = (struct cairn_pyspot){.used_tick = tick, .cframe = cframe};
     return 0;
 }
 
@@ -91,12 +96,33 @@ bool cairn_pyplaces_has(const struct cairn_pyplaces *places, uint64_t address)
     return at < places->pieces.count && places->pieces.items[at].address <= address;
 }
 
-void cairn_pyplaces_age(struct cairn_pyplaces *places, uint64_t tick)
+void cairn_pyplaces_use(struct cairn_pyplaces *places, size_t index, uint64_t tick)
 {
+    struct cairn_pyspot *spot = &places->spots.items[index];
+
+    spot->used_tick = tick;
+    spot->uses += spot->uses < UINT8_MAX;
+}
+
+static uint64_t ago(uint64_t now, uint64_t ticks)
+{
+    return now > ticks ? now - ticks : 0;
+}
+
+/* A generator that is resumed for some microseconds now and then must be known by then: who has to
+ * be looked for is read too late, and so too seldom. So few places are kept for long, more than
+ * that only if they were in stacks again, many only for as long as they are in use. */
+void cairn_pyplaces_age(struct cairn_pyplaces *places, uint64_t now)
+{
+    uint64_t old = ago(now, LONG_TICKS), recent = ago(now, SHORT_TICKS);
+    uint64_t since = places->pieces.count <= FEW ? old : recent;
+    uint64_t proven_since = places->pieces.count <= MANY ? old : recent;
     size_t some = 0;
 
     for (size_t i = 0; i < places->pieces.count; i++) {
-        if (places->spots.items[i].used_tick < tick)
+        const struct cairn_pyspot *spot = &places->spots.items[i];
+
+        if (spot->used_tick < (spot->uses < PROVEN_USES ? since : proven_since))
             continue;
         places->pieces.items[some] = places->pieces.items[i];
         places->spots.items[some++] = places->spots.items[i];

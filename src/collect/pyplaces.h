@@ -12,6 +12,7 @@
 
 struct cairn_pyspot {   /* note on each piece */
     uint64_t used_tick; /* when the chain last went through it */
+    uint8_t uses;       /* in how many stacks that were believed, UINT8_MAX at most */
     bool cframe;        /* 3.11, 3.12: the structure that holds the current frame */
 };
 
@@ -39,8 +40,11 @@ void cairn_pyplaces_touch(struct cairn_pyplaces *places, uint64_t address, uint6
 /* Whether a place is known that `address` lies in. */
 bool cairn_pyplaces_has(const struct cairn_pyplaces *places, uint64_t address);
 
-/* Forgets what was not used since `tick`. */
-void cairn_pyplaces_age(struct cairn_pyplaces *places, uint64_t tick);
+/* A stack that was believed went through piece `index`. */
+void cairn_pyplaces_use(struct cairn_pyplaces *places, size_t index, uint64_t tick);
+
+/* Forgets what was not used for long, as of tick `now`. */
+void cairn_pyplaces_age(struct cairn_pyplaces *places, uint64_t now);
 
 /* The next range of pieces from *at on, which moves behind it. False: there is none. */
 bool cairn_pyplaces_next(const struct cairn_pyplaces *places, size_t *at,

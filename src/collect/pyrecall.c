@@ -2,15 +2,34 @@
 
 #include "err.h"
 #include "pynotes.h"
+#include "pyresume.h"
 
 #define INNER_MAX 32 /* frames on top of the data stack; deeper chains are not told */
 #define BLOCK_KEY                                                                                  \
     (UINT64_C(1) << 60) /* {caller, block of memory} -> which of its callees is there */
 #define BLOCK_SHIFT 10
+#define DRIVER_KEY (UINT64_C(1) << 61) /* {and a number, code} -> who resumed such a generator */
+#define DRIVERS_MAX 8
 
 static uint32_t place_of(const struct cairn_pyraw *raw)
 {
     return (uint32_t)(raw->instr - raw->entry->start);
+}
+
+static int note_driver(struct cairn_pycontext *ctx, uint32_t driver, uint32_t callee)
+{
+    uint64_t known;
+    int code;
+
+    for (uint64_t i = 0; i < DRIVERS_MAX; i++) {
+        if (!cairn_map_get(&ctx->calls, DRIVER_KEY | i, callee, &known)) {
+            code = cairn_map_put(&ctx->calls, DRIVER_KEY | i, callee, driver);
+            return code == -CAIRN_ELIMIT ? 0 : code;
+        }
+        if (known == driver)
+            break;
+    }
+    return 0;
 }
 
 static int note_link(struct cairn_pycontext *ctx, const struct cairn_pyraw *caller,
@@ -19,8 +38,10 @@ static int note_link(struct cairn_pycontext *ctx, const struct cairn_pyraw *call
     uint32_t caller_key = cairn_pynotes_key(caller), callee_key = cairn_pynotes_key(callee);
 
     CAIRN_TRY(cairn_pynotes_add(&ctx->calls, caller_key, callee_key, place_of(caller)));
-    if (callee->generator)
+    if (callee->generator) {
         CAIRN_TRY(cairn_pynotes_add(&ctx->calls, 0, callee_key, caller_key));
+        CAIRN_TRY(note_driver(ctx, caller_key, callee_key));
+    }
     return cairn_pynotes_add(&ctx->calls, BLOCK_KEY, callee->instr >> BLOCK_SHIFT, callee_key);
 }
 
@@ -32,24 +53,30 @@ int cairn_pyrecall_note(struct cairn_pycontext *ctx, const struct cairn_pykept *
     for (size_t i = first; i < count; i++) {
         const struct cairn_pyraw *callee = &kept->raws.items[i], *caller = callee - 1;
 
-        inside |= callee->generator;
+        inside |= callee->generator || (i + 1 < count && callee[1].generator);
         if (inside && callee->entry && caller->entry)
             CAIRN_TRY(note_link(ctx, caller, callee));
     }
     return 0;
 }
 
+/* Whether the walk can have ended at this frame because it has lost its caller. C calls from a
+ * frame of its own, which lies on the C stack (3.12 on): that is written over as soon as the call
+ * is over.
+ */
+static bool is_lost(const struct cairn_pyimage *image, const struct cairn_pyraw *outer)
+{
+    return outer->generator ||
+           (outer->chunk >= 0 && !cairn_pylayout_has(image->layout->frame_is_entry));
+}
+
 int cairn_pyrecall_keep(struct cairn_pycontext *ctx, const struct cairn_pyimage *image)
 {
     const struct cairn_pyraws *walk = &ctx->walk;
     size_t count = walk->count;
-    const struct cairn_pyraw *outer;
 
     ctx->inner.count = 0;
-    if (!count || count > INNER_MAX)
-        return 0;
-    outer = &walk->items[count - 1];
-    if (!outer->generator || (outer->previous && outer->state == image->table->executing))
+    if (!count || count > INNER_MAX || !is_lost(image, &walk->items[count - 1]))
         return 0;
     CAIRN_TRY(cairn_vec_reserve(&ctx->inner, count, INNER_MAX));
     for (size_t i = 0; i < count; i++)
@@ -91,16 +118,7 @@ static bool can_be(const struct cairn_pycontext *ctx, const struct cairn_pyimage
     return true;
 }
 
-/* The innermost frame of the stack that runs this code; SIZE_MAX: none. */
-static size_t find(const struct cairn_pyraws *raws, uint32_t key)
-{
-    for (size_t i = raws->count; i-- > 0;)
-        if (raws->items[i].entry && cairn_pynotes_key(&raws->items[i]) == key)
-            return i;
-    return SIZE_MAX;
-}
-
-/* The frame of some generator of this code, which stands where it resumes `callee`. */
+/* A frame that runs this code, and stands where it calls or resumes `callee`. */
 static bool imagine(const struct cairn_pycontext *ctx, uint32_t key, uint32_t callee,
                     struct cairn_pyraw *ret_raw)
 {
@@ -133,31 +151,211 @@ static void put_back(const struct cairn_pycontext *ctx, const struct cairn_pyima
         caller->instr = caller->entry->start + (uint32_t)place;
 }
 
+/* What is put between the frames that were read and those that lost their caller. */
+struct bridge {
+    struct cairn_pyraw frames[INNER_MAX]; /* innermost first */
+    size_t count;
+    uint32_t callee; /* that the frame it stands on calls */
+};
+
+static bool extend(struct bridge *bridge, const struct cairn_pyraw *raw)
+{
+    if (bridge->count == INNER_MAX)
+        return false;
+    bridge->frames[bridge->count++] = *raw;
+    bridge->callee = cairn_pynotes_key(raw);
+    return true;
+}
+
+/* Generators that wait for each other: whoever waits for one that runs has resumed it. */
+static void add_waiting(const struct cairn_pycontext *ctx, const struct cairn_pyimage *image,
+                        const struct cairn_pyraw *outermost, struct bridge *bridge)
+{
+    struct cairn_pyraw raw = *outermost, holder;
+
+    while (cairn_pyresume_holder(image, ctx->codes, &raw, &holder)) {
+        uint64_t place;
+
+        holder.entry = cairn_pycodes_find(ctx->codes, holder.code);
+        if (!cairn_map_get(&ctx->calls, cairn_pynotes_key(&holder), bridge->callee, &place))
+            return;
+        holder.instr = holder.entry->start + (uint32_t)place;
+        if (!extend(bridge, &holder))
+            return;
+        raw = holder;
+    }
+}
+
+static bool resumes_itself(const struct cairn_pycontext *ctx, uint32_t key)
+{
+    uint64_t ignored;
+
+    return cairn_map_get(&ctx->calls, key, key, &ignored);
+}
+
+/* Whether the frame is of who resumes such a generator, or calls who does, who is over. */
+static bool stands_on(const struct cairn_pycontext *ctx, const struct cairn_pyraw *raw,
+                      uint32_t driver, struct bridge *bridge)
+{
+    uint32_t key = cairn_pynotes_key(raw);
+    struct cairn_pyraw between;
+    uint64_t ignored;
+
+    if (driver == key)
+        return cairn_map_get(&ctx->calls, key, bridge->callee, &ignored);
+    return cairn_map_get(&ctx->calls, key, driver, &ignored) &&
+           imagine(ctx, driver, bridge->callee, &between) && extend(bridge, &between);
+}
+
+/* The innermost frame of the stack that can have led there: by who mostly resumes such generators,
+ * by itself, or by whoever else was seen to. SIZE_MAX: none. */
+static size_t find_base(const struct cairn_pycontext *ctx, const struct cairn_pyraws *raws,
+                        struct bridge *bridge)
+{
+    uint32_t callee = bridge->callee, mostly;
+    bool known = cairn_pynotes_known(&ctx->calls, 0, callee, &mostly);
+    uint64_t driver;
+
+    for (size_t i = raws->count; i-- > 0;) {
+        const struct cairn_pyraw *raw = &raws->items[i];
+
+        if (!raw->entry)
+            continue;
+        if ((known && mostly != callee && stands_on(ctx, raw, mostly, bridge)) ||
+            stands_on(ctx, raw, cairn_pynotes_key(raw), bridge))
+            return i;
+        for (uint64_t k = 0; k < DRIVERS_MAX; k++) {
+            if (!cairn_map_get(&ctx->calls, DRIVER_KEY | k, callee, &driver))
+                break;
+            if (driver != callee && stands_on(ctx, raw, (uint32_t)driver, bridge))
+                return i;
+        }
+    }
+    return SIZE_MAX;
+}
+
+/* The same by who mostly resumes whom, several generators deep. */
+static size_t find_base_far(const struct cairn_pycontext *ctx, const struct cairn_pyraws *raws,
+                            struct bridge *bridge)
+{
+    struct cairn_pyraw between;
+    uint32_t caller;
+    size_t base;
+
+    while ((base = find_base(ctx, raws, bridge)) == SIZE_MAX) {
+        if (!cairn_pynotes_known(&ctx->calls, 0, bridge->callee, &caller) ||
+            caller == bridge->callee || !imagine(ctx, caller, bridge->callee, &between) ||
+            !extend(bridge, &between))
+            return SIZE_MAX;
+    }
+    return base;
+}
+
+/* Takes a frame of the data stack onto the others, if its caller's code was seen to call such code
+ * through C, or it says itself that it was called there. 1; 0: it does not hold; or -CAIRN_ENOMEM.
+ */
+static int take_called(struct cairn_pycontext *ctx, struct cairn_pyraws *raws,
+                       const struct cairn_pyimage *image, const struct cairn_pyraw *called,
+                       bool innermost)
+{
+    size_t at = raws->count;
+    const struct cairn_pyraw *caller;
+    struct cairn_pyraw *raw;
+    enum cairn_pycheck ignored;
+    uint64_t known;
+    int code;
+
+    CAIRN_TRY(cairn_vec_reserve(raws, at + 1, CAIRN_PY_DEPTH_MAX));
+    raw = &raws->items[at];
+    caller = raw - 1;
+    *raw = *called;
+    raw->entered = raw->previous != caller->address;
+    raw->entry = raw->code ? cairn_pycodes_find(ctx->codes, raw->code) : NULL;
+    if (!raw->entry ||
+        (raw->entered && !cairn_map_get(&ctx->codes->entered, caller->entry->code.number,
+                                        raw->entry->code.number, &known)))
+        return 0;
+    code = cairn_pystack_judge(image, ctx->codes, raws->items, at, innermost, &ignored);
+    if (code < 0)
+        return code == -CAIRN_EDAMAGED ? 0 : code;
+    raws->count = at + 1;
+    return 1;
+}
+
+/* Where the next frame of the data stack lies; 0: not known. */
+static uint64_t end_of(const struct cairn_pyraws *raws)
+{
+    size_t at = raws->count;
+
+    while (at > 0 && raws->items[at - 1].chunk < 0)
+        at--;
+    return at > 0 && raws->items[at - 1].entry && raws->items[at - 1].entry->frame_bytes
+               ? raws->items[at - 1].address + raws->items[at - 1].entry->frame_bytes
+               : 0;
+}
+
+/* What C called for the last frame that was read lies behind that on the data stack, up to what has
+ * lost its caller; as much of it as holds. 1: some does; 0: none; or -CAIRN_ENOMEM. */
+static int graft_called(struct cairn_pycontext *ctx, struct cairn_pyraws *raws,
+                        const struct cairn_pyimage *image, size_t *ret_base)
+{
+    const struct cairn_pyraws *inner = &ctx->inner;
+    size_t base = raws->count;
+    int code = 1;
+
+    *ret_base = base;
+    if (!base || !raws->items[base - 1].entry)
+        return 0;
+    while (code > 0 && end_of(raws) != inner->items[0].address) {
+        struct cairn_pyraw raw = {.chunk = raws->items[raws->count - 1].chunk};
+        enum cairn_pycheck ignored;
+        bool entry;
+
+        if (raws->count == base + INNER_MAX || !end_of(raws) ||
+            cairn_pystack_frame(image, end_of(raws), &raw, &entry, &ignored) < 0 || entry)
+            code = 0;
+        else
+            code = take_called(ctx, raws, image, &raw, false);
+    }
+    if (code <= 0) {
+        raws->count = base;
+        return code;
+    }
+    for (size_t i = 0; i < inner->count && code > 0; i++)
+        code = take_called(ctx, raws, image, &inner->items[i], i + 1 == inner->count);
+    return code < 0 ? code : raws->count > base;
+}
+
 int cairn_pyrecall_graft(struct cairn_pycontext *ctx, struct cairn_pykept *kept,
                          const struct cairn_pyimage *image, size_t *ret_base)
 {
-    struct cairn_pyraw between[INNER_MAX];
+    struct bridge bridge = {.count = 0};
     struct cairn_pyraws *inner = &ctx->inner, *raws = &kept->raws;
-    size_t base, count = 0;
-    uint32_t callee, caller;
+    const struct cairn_pyraw *outermost;
+    uint32_t driver;
+    size_t base;
 
-    if (!inner->count || !can_be(ctx, image, inner))
+    if (!inner->count)
         return 0;
-    for (callee = cairn_pynotes_key(&inner->items[0]);; callee = caller) {
-        if (!cairn_pynotes_known(&ctx->calls, 0, callee, &caller))
-            return 0;
-        base = find(raws, caller);
-        if (base != SIZE_MAX)
-            break;
-        if (count == INNER_MAX || !imagine(ctx, caller, callee, &between[count]))
-            return 0;
-        count++;
-    }
-    CAIRN_TRY(cairn_vec_reserve(raws, base + 1 + count + inner->count, CAIRN_PY_DEPTH_MAX));
-    put_back(ctx, image, &raws->items[base], callee);
+    if (!inner->items[0].generator)
+        return graft_called(ctx, raws, image, ret_base);
+    if (!can_be(ctx, image, inner))
+        return 0;
+    bridge.callee = cairn_pynotes_key(&inner->items[0]);
+    add_waiting(ctx, image, &inner->items[0], &bridge);
+    outermost = bridge.count > 0 ? &bridge.frames[bridge.count - 1] : &inner->items[0];
+    driver = bridge.callee;
+    base = find_base_far(ctx, raws, &bridge);
+    /* How deep code stands that resumes itself, only who holds the outermost tells. */
+    if (base == SIZE_MAX ||
+        (resumes_itself(ctx, driver) &&
+         !cairn_pyresume_holds(image, ctx->codes, &raws->items[base], outermost)))
+        return 0;
+    CAIRN_TRY(cairn_vec_reserve(raws, base + 1 + bridge.count + inner->count, CAIRN_PY_DEPTH_MAX));
+    put_back(ctx, image, &raws->items[base], bridge.callee);
     raws->count = *ret_base = base + 1;
-    while (count > 0)
-        raws->items[raws->count++] = between[--count];
+    while (bridge.count > 0)
+        raws->items[raws->count++] = bridge.frames[--bridge.count];
     for (size_t i = 0; i < inner->count; i++)
         raws->items[raws->count++] = inner->items[i];
     return 1;

@@ -14,6 +14,7 @@
 #define CALL_TIMES 2
 #define CALLEE_SHIFT 34           /* … that stands above … */
 #define RESTS (STRANGERS | CALLS) /* … and how often nothing lay on top of it there */
+#define HOLDERS_MAX 128           /* of generators that were copied, that are looked through */
 #define TOP_SLOTS 3               /* the generator, and what is passed to it or kept beside it */
 
 /* The stack of a frame: what lies on it, and how much of it is in use, as far as that is known. */
@@ -328,6 +329,44 @@ bool cairn_pyresume_next(const struct cairn_pyimage *image, const struct cairn_p
                                 &ignored) == 0 &&
             raw.generator && raw.state == image->table->executing &&
             raw.previous == resumer->address && cairn_pycodes_find(codes, raw.code)) {
+            *ret_raw = raw;
+            return true;
+        }
+    }
+    return false;
+}
+
+bool cairn_pyresume_holds(const struct cairn_pyimage *image, const struct cairn_pycodes *codes,
+                          const struct cairn_pyraw *resumer, const struct cairn_pyraw *generator)
+{
+    struct slots slots;
+
+    return cairn_pylayout_has(image->layout->gen_frame) &&
+           stack_of(image, cairn_pycodes_find(codes, resumer->code), resumer, &slots) &&
+           held_in(&slots, generator->address - image->layout->gen_frame) != 0;
+}
+
+bool cairn_pyresume_holder(const struct cairn_pyimage *image, const struct cairn_pycodes *codes,
+                           const struct cairn_pyraw *generator, struct cairn_pyraw *ret_raw)
+{
+    struct cairn_pyimage quiet = *image; /* to look is not to go through it */
+    uint64_t object = generator->address - image->layout->gen_frame;
+    struct slots slots;
+
+    quiet.used = NULL;
+    if (!cairn_pylayout_has(image->layout->gen_frame) || !generator->address)
+        return false;
+    for (size_t i = 0; i < quiet.other_count && i < HOLDERS_MAX; i++) {
+        uint64_t address = quiet.others[i].address + CAIRN_PYSTACK_LEAD_BYTES;
+        struct cairn_pyraw raw = {.chunk = -1};
+        enum cairn_pycheck ignored;
+        bool entry_frame;
+
+        if (address == generator->address ||
+            cairn_pystack_frame(&quiet, address, &raw, &entry_frame, &ignored) < 0 ||
+            !raw.generator || !stack_of(&quiet, cairn_pycodes_find(codes, raw.code), &raw, &slots))
+            continue;
+        if (slots.exact ? is_on_top(&slots, object) : held_in(&slots, object) != 0) {
             *ret_raw = raw;
             return true;
         }

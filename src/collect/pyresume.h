@@ -47,4 +47,13 @@ int cairn_pyresume_believe(const struct cairn_pyimage *image, struct cairn_pycod
 bool cairn_pyresume_next(const struct cairn_pyimage *image, const struct cairn_pycodes *codes,
                          const struct cairn_pyraw *resumer, struct cairn_pyraw *ret_raw);
 
+/* Whether the generator lies on the stack of `resumer` itself. */
+bool cairn_pyresume_holds(const struct cairn_pyimage *image, const struct cairn_pycodes *codes,
+                          const struct cairn_pyraw *resumer, const struct cairn_pyraw *generator);
+
+/* The generator that waits for `generator` (`yield from`, `await`), of known code, among those that
+ * were copied: it runs no less than that one. False: none was copied. */
+bool cairn_pyresume_holder(const struct cairn_pyimage *image, const struct cairn_pycodes *codes,
+                           const struct cairn_pyraw *generator, struct cairn_pyraw *ret_raw);
+
 #endif

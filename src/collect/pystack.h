@@ -17,6 +17,9 @@
 #include "vec.h"
 
 #define CAIRN_PYSTACK_OWNER_GENERATOR 1
+#define CAIRN_PYSTACK_LEAD_BYTES                                                                   \
+    16 /* copied with a generator's frame, in front of it: its state                               \
+        */
 #define CAIRN_PYSTACK_TAG_BITS UINT64_C(7) /* 3.14 on: low bits of a reference */
 
 /* Why a stack was refused; the number indexes cairn_pyread_stats.refused. */

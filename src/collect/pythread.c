@@ -16,9 +16,6 @@
 
 #define USED_MAX 65536
 #define CLIMB_FRAMES 64 /* that a call can go further in while the stack is read */
-#define OTHER_AGE_TICKS 12
-#define OTHER_LONG_TICKS 4000
-#define OTHERS_FEW 16
 #define RESTLESS_TICKS 64
 
 bool cairn_pykept_is_restless(const struct cairn_pykept *kept)
@@ -371,6 +368,16 @@ static int accept_part(struct cairn_pycontext *ctx, struct cairn_pykept *kept, s
     return 0;
 }
 
+static bool may_have_called(const struct cairn_pycontext *ctx, const struct cairn_pykept *kept,
+                            const struct cairn_pyimage *image)
+{
+    bool ignored;
+
+    return kept->raws.count &&
+           cairn_pystack_calls(image, ctx->codes, &kept->raws.items[kept->raws.count - 1],
+                               &ignored);
+}
+
 /* All frames hold, but the current frame, which led to no root, belongs onto them. *ret_base: so
  * many were read. -CAIRN_EDAMAGED: where it belongs cannot be told. */
 static int recall(struct cairn_pycontext *ctx, struct cairn_pykept *kept,
@@ -380,7 +387,8 @@ static int recall(struct cairn_pycontext *ctx, struct cairn_pykept *kept,
 
     if (code > 0)
         ctx->stats->inferred++;
-    if (code == 0 && ctx->inner.count && !last)
+    if (code == 0 && ctx->inner.count && !last &&
+        (ctx->inner.items[0].generator || may_have_called(ctx, kept, image)))
         return -CAIRN_EDAMAGED;
     return code < 0 ? code : 0;
 }
@@ -531,16 +539,6 @@ static int settle_foothold(struct cairn_pycontext *ctx, struct cairn_pykept *kep
     return last ? cairn_pykept_give_up(ctx, kept, CAIRN_PYSTACK_TORN, check) : -CAIRN_EDAMAGED;
 }
 
-/* A generator that is resumed for some microseconds now and then must be known by then: few places
- * are kept for long, many only for as long as they are in use. */
-static void age_places(const struct cairn_pykept *kept, struct cairn_pyplaces *places)
-{
-    uint64_t most = places->pieces.count <= OTHERS_FEW ? OTHER_LONG_TICKS : OTHER_AGE_TICKS;
-
-    if (kept->ticks > most)
-        cairn_pyplaces_age(places, kept->ticks - most);
-}
-
 static void remember_first(struct cairn_pykept *kept)
 {
     kept->first_chunk = kept->chunks.items[0];
@@ -576,7 +574,7 @@ int cairn_pykept_settle(struct cairn_pycontext *ctx, struct cairn_pykept *kept, 
     cairn_pychunks_stretch_hot(ctx, kept);
     if (code == 0 && kept->hot_chunk)
         remember_first(kept);
-    age_places(kept, &kept->others);
-    age_places(kept, &kept->after);
+    cairn_pyplaces_age(&kept->others, kept->ticks);
+    cairn_pyplaces_age(&kept->after, kept->ticks);
     return code;
 }

@@ -182,9 +182,9 @@ static void test_what_cannot_be_told_is_left(void **state)
     assert_int_equal(graft(f, &base), 0); /* nobody has seen it */
     learn(f);
     LOSE(f, PING);
-    READ(f, MAIN, PULL);
-    assert_int_equal(graft(f, &base), 0); /* whoever drives it is not there */
-    assert_int_equal(f->kept.raws.count, 2);
+    READ(f, PULL);
+    assert_int_equal(graft(f, &base), 0); /* whoever drives it is not there, nor who calls that */
+    assert_int_equal(f->kept.raws.count, 1);
     LOSE(f, PULL, PING);
     READ(f, MAIN, DRIVE);
     assert_int_equal(graft(f, &base), 0); /* it was not seen to call that */
@@ -194,6 +194,48 @@ static void test_what_cannot_be_told_is_left(void **state)
     LOSE(f, PING);
     READ(f, MAIN, DRIVE);
     assert_int_equal(graft(f, &base), 0); /* it resumes its own code: nobody knows how deep */
+}
+
+/* Of two that resume such generators, as often as each other, it is the one whose frame is there.
+ */
+static void test_it_is_put_onto_whoever_is_there(void **state)
+{
+    struct fixture *f = *state;
+    size_t base;
+
+    for (int i = 0; i < 4; i++) {
+        READ(f, MAIN, DRIVE, PING);
+        assert_int_equal(cairn_pyrecall_note(&f->ctx, &f->kept), 0);
+        READ(f, MAIN, PULL, PING);
+        assert_int_equal(cairn_pyrecall_note(&f->ctx, &f->kept), 0);
+    }
+    LOSE(f, PING);
+    READ(f, MAIN, PULL);
+    assert_int_equal(graft(f, &base), 1);
+    assert_int_equal(base, 2);
+    check_frame(f, 1, PULL, PLACE);
+    check_frame(f, 2, PING, 20);
+    READ(f, MAIN, DRIVE, SMALL); /* it called that since */
+    assert_int_equal(graft(f, &base), 1);
+    assert_int_equal(f->kept.raws.count, 3);
+    check_frame(f, 1, DRIVE, PLACE);
+}
+
+static void test_a_driver_that_is_over_is_put_between(void **state)
+{
+    struct fixture *f = *state;
+    size_t base;
+
+    learn(f);
+    LOSE(f, PING);
+    READ(f, MAIN, SMALL);
+    assert_int_equal(graft(f, &base), 1);
+    assert_int_equal(base, 1);
+    assert_int_equal(f->kept.raws.count, 4);
+    check_frame(f, 0, MAIN, PLACE);
+    check_frame(f, 1, DRIVE, PLACE);
+    check_frame(f, 2, PONG, PLACE);
+    check_frame(f, 3, PING, 20);
 }
 
 static void test_only_what_lost_its_caller_is_kept(void **state)
@@ -218,6 +260,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_a_frame_without_code_is_named_by_where_it_stood,
                                         set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_what_cannot_be_told_is_left, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_it_is_put_onto_whoever_is_there, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_driver_that_is_over_is_put_between, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(test_only_what_lost_its_caller_is_kept, set_up, tear_down),
     };
 
