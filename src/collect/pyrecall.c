@@ -317,13 +317,15 @@ static int graft_called(struct cairn_pycontext *ctx, struct cairn_pyraws *raws,
         else
             code = take_called(ctx, raws, image, &raw, false);
     }
+    if (code > 0)
+        code = take_called(ctx, raws, image, &inner->items[0], inner->count == 1);
     if (code <= 0) {
         raws->count = base;
         return code;
     }
-    for (size_t i = 0; i < inner->count && code > 0; i++)
+    for (size_t i = 1; i < inner->count && code > 0; i++)
         code = take_called(ctx, raws, image, &inner->items[i], i + 1 == inner->count);
-    return code < 0 ? code : raws->count > base;
+    return code < 0 ? code : 1;
 }
 
 int cairn_pyrecall_graft(struct cairn_pycontext *ctx, struct cairn_pykept *kept,

@@ -252,6 +252,105 @@ static void test_only_what_lost_its_caller_is_kept(void **state)
     assert_int_equal(graft(f, &base), 0);
 }
 
+#define FRAME_BYTES 40
+#define CHUNK UINT64_C(0x500000)
+
+static struct cairn_pyraw on_stack(struct fixture *f, enum code code, unsigned at)
+{
+    struct cairn_pyraw raw = frame(f, code, PLACE);
+
+    raw.address = CHUNK + (uint64_t)at * FRAME_BYTES;
+    raw.chunk = 0;
+    raw.stacktop = -1;
+    return raw;
+}
+
+/* Main has called drive, C for that pull, and that small: one behind the other, all over by now but
+ * the first two. What C called from is written over. */
+static void put_called(struct fixture *f, uint8_t *data, struct cairn_pychunk *chunk)
+{
+    static const enum code codes[] = {MAIN, DRIVE, PULL, SMALL};
+    const uint64_t previous[] = {0, CHUNK, 0x7ff000, CHUNK + 2 * FRAME_BYTES};
+
+    f->layout.frame_previous = 0;
+    f->layout.frame_code = 8;
+    f->layout.frame_instr = 16;
+    f->layout.frame_owner = 24;
+    f->layout.frame_stacktop = 28;
+    f->layout.frame_size = FRAME_BYTES;
+    f->layout.chunk_data = 0;
+    for (unsigned i = 0; i < 4; i++) {
+        uint8_t *at = data + (size_t)i * FRAME_BYTES;
+
+        memset(at, 0, FRAME_BYTES);
+        memcpy(at, &previous[i], 8);
+        memcpy(at + 8, &(uint64_t){START(codes[i]) + 8}, 8);
+        memcpy(at + 16, &(uint64_t){START(codes[i]) + PLACE}, 8);
+        memcpy(at + 28, &(int32_t){-1}, 4);
+        f->entries[codes[i]].frame_bytes = FRAME_BYTES;
+    }
+    *chunk = (struct cairn_pychunk){.address = CHUNK, .size_bytes = 4096};
+    chunk->piece = (struct cairn_pypiece){CHUNK, (size_t)4 * FRAME_BYTES, data};
+    f->image.chunks = chunk;
+    f->image.chunk_count = 1;
+}
+
+/* The walk from the current frame, which is at `at`, to what has lost its caller, at `last`. */
+static void lose_called(struct fixture *f, unsigned at, unsigned last)
+{
+    static const enum code codes[] = {MAIN, DRIVE, PULL, SMALL};
+
+    f->ctx.walk.count = 0;
+    for (unsigned i = at + 1; i-- > last;) {
+        struct cairn_pyraw raw = on_stack(f, codes[i], i);
+
+        raw.previous = i == last ? 0x7ff000 : CHUNK + (uint64_t)(i - 1) * FRAME_BYTES;
+        raw.entry = NULL;
+        f->ctx.walk.items[f->ctx.walk.count++] = raw;
+    }
+    assert_int_equal(cairn_pyrecall_keep(&f->ctx, &f->image), 0);
+    assert_int_equal(cairn_vec_reserve(&f->kept.raws, 2, CODES), 0);
+    f->kept.raws.items[0] = on_stack(f, MAIN, 0);
+    f->kept.raws.items[1] = on_stack(f, DRIVE, 1);
+    f->kept.raws.items[1].previous = CHUNK;
+    f->kept.raws.count = 2;
+}
+
+static void test_what_c_called_is_found_on_the_data_stack(void **state)
+{
+    struct fixture *f = *state;
+    uint8_t data[4 * FRAME_BYTES];
+    struct cairn_pychunk chunk;
+    size_t base;
+
+    put_called(f, data, &chunk);
+    lose_called(f, 3, 2);
+    assert_int_equal(graft(f, &base), 0); /* nobody has seen it */
+    assert_int_equal(f->kept.raws.count, 2);
+    assert_int_equal(cairn_map_put(&f->codes.entered, DRIVE, PULL, 1), 0);
+    lose_called(f, 3, 2);
+    assert_int_equal(graft(f, &base), 1);
+    assert_int_equal(base, 2);
+    assert_int_equal(f->kept.raws.count, 4);
+    check_frame(f, 2, PULL, PLACE);
+    check_frame(f, 3, SMALL, PLACE);
+    lose_called(f, 3, 3);
+    assert_int_equal(graft(f, &base), 0); /* nobody has seen C call that for pull */
+    assert_int_equal(f->kept.raws.count, 2);
+    assert_int_equal(cairn_map_put(&f->codes.entered, PULL, SMALL, 1), 0);
+    lose_called(f, 3, 3); /* pull, too, lies there still */
+    assert_int_equal(graft(f, &base), 1);
+    assert_int_equal(f->kept.raws.count, 4);
+    check_frame(f, 2, PULL, PLACE);
+    memcpy(data + 2 * FRAME_BYTES + 8, &(uint64_t){START(MAIN) + 8}, 8); /* something else does */
+    lose_called(f, 3, 3);
+    assert_int_equal(graft(f, &base), 0);
+    assert_int_equal(f->kept.raws.count, 2);
+    lose_called(f, 2, 2);
+    f->ctx.inner.items[0].address += 2 * FRAME_BYTES; /* further in than anything that is known */
+    assert_int_equal(graft(f, &base), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -262,6 +361,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_what_cannot_be_told_is_left, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_it_is_put_onto_whoever_is_there, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_driver_that_is_over_is_put_between, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(test_what_c_called_is_found_on_the_data_stack, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(test_only_what_lost_its_caller_is_kept, set_up, tear_down),
     };

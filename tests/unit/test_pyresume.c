@@ -228,9 +228,64 @@ static void test_one_that_is_traced_is_not_over(void **state)
     assert_believed(f, RELAY);
 }
 
+/* Two generators on the heap: `waiting` has `generator` on top of its stack, and has yielded. */
+struct pair {
+    struct cairn_pycode_entry entry;
+    struct cairn_pypiece pieces[2];
+    uint8_t data[2][CAIRN_PYSTACK_LEAD_BYTES + FRAME_BYTES + 16];
+};
+
+#define OTHER_GENERATOR (GENERATOR + 0x1000)
+#define GEN_FRAME 64 /* from a generator to its frame */
+
+static void put_pair(struct fixture *f, struct pair *pair, int32_t stacktop, uint64_t held)
+{
+    memset(pair, 0, sizeof(*pair));
+    f->layout.gen_frame = GEN_FRAME;
+    f->entries[RELAY].frame_bytes = FRAME_BYTES + 16;
+    f->entries[RELAY].stack_slots = 2;
+    f->entries[RELAY].local_slots = 1;
+    for (int i = 0; i < 2; i++) {
+        uint8_t *at = pair->data[i] + CAIRN_PYSTACK_LEAD_BYTES;
+
+        put(at, 0, START(RELAY) + 8, stacktop);
+        at[f->layout.frame_owner] = CAIRN_PYSTACK_OWNER_GENERATOR;
+        pair->pieces[i].address = (i ? OTHER_GENERATOR : GENERATOR) - CAIRN_PYSTACK_LEAD_BYTES;
+        pair->pieces[i].size_bytes = sizeof(pair->data[i]);
+        pair->pieces[i].data = pair->data[i];
+    }
+    memcpy(pair->data[1] + CAIRN_PYSTACK_LEAD_BYTES + FRAME_BYTES + 8, &held, 8);
+    f->image.others = pair->pieces;
+    f->image.other_count = 2;
+}
+
+static void test_who_waits_for_a_generator_is_found(void **state)
+{
+    struct fixture *f = *state;
+    struct cairn_pyraw generator = frame(RELAY, GENERATOR, 0), found, other;
+    struct pair pair;
+
+    put_pair(f, &pair, 2, GENERATOR - GEN_FRAME); /* one local, and it */
+    assert_true(cairn_pyresume_holder(&f->image, &f->codes, &generator, &found));
+    assert_int_equal(found.address, OTHER_GENERATOR);
+    assert_true(cairn_pyresume_holds(&f->image, &f->codes, &found, &generator));
+    other = frame(RELAY, OTHER_GENERATOR, 0);
+    assert_false(cairn_pyresume_holder(&f->image, &f->codes, &other, &found));
+    put_pair(f, &pair, IN_C, GENERATOR - GEN_FRAME); /* it has been resumed again */
+    assert_true(cairn_pyresume_holder(&f->image, &f->codes, &generator, &found));
+    put_pair(f, &pair, 1, GENERATOR - GEN_FRAME); /* what is left of it */
+    assert_false(cairn_pyresume_holder(&f->image, &f->codes, &generator, &found));
+    put_pair(f, &pair, 2, GENERATOR);
+    assert_false(cairn_pyresume_holder(&f->image, &f->codes, &generator, &found));
+    put_pair(f, &pair, 2, GENERATOR - GEN_FRAME);
+    f->image.other_count = 1; /* the place of who waits is not known */
+    assert_false(cairn_pyresume_holder(&f->image, &f->codes, &generator, &found));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_who_waits_for_a_generator_is_found, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_it_was_there_before_and_behind, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_the_generator_is_another_by_then, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_it_was_not_copied_again, set_up, tear_down),
