@@ -15,6 +15,7 @@
 #define MOMENTS_MAX 1000000
 #define SHORTEST_NS 200000u
 #define SIGNAL (SIGRTMIN + 3)
+#define HOPS_MAX 8 /* what is not written yet may go in circles */
 
 static PyCodeObject *codes[MOMENTS_MAX];
 static volatile int count, unknown;
@@ -40,40 +41,53 @@ static int get(const void *from, void *to, size_t size)
 }
 
 #if PY_VERSION_HEX >= 0x030d0000
-#define CODE offsetof(_PyInterpreterFrame, f_executable)
-#else
-#define CODE offsetof(_PyInterpreterFrame, f_code)
+#define f_code f_executable
+#define prev_instr instr_ptr
 #endif
 
-static char *current_frame(void)
+/* What it runs, if it is Python's, and does. NULL, as CPython has it: it has not begun, or makes the
+ * generator that it is to be, or it is no frame. */
+static PyObject *code_of(const _PyInterpreterFrame *frame)
 {
-    char *frame = NULL, owner = 0;
+    PyObject *code = (PyObject *)frame->f_code;
+    PyTypeObject *type;
+    int first;
+
+    if (!get(&code->ob_type, &type, sizeof(type)) || type != &PyCode_Type)
+        return NULL;
+    first = ((PyCodeObject *)code)->_co_firsttraceable;
+    return frame->owner != FRAME_OWNED_BY_GENERATOR &&
+                   frame->prev_instr < (_Py_CODEUNIT *)((PyCodeObject *)code)->co_code_adaptive + first
+               ? NULL
+               : code;
+}
+
+static PyObject *innermost(void)
+{
+    const void *at = NULL;
+    _PyInterpreterFrame frame;
+    PyObject *code;
 
 #if PY_VERSION_HEX >= 0x030d0000
-    frame = (char *)thread->current_frame;
+    at = thread->current_frame;
 #else
-    if (!get(&thread->cframe->current_frame, &frame, sizeof(frame)))
+    if (!get(&thread->cframe->current_frame, &at, sizeof(at)))
         return NULL;
 #endif
-#if PY_VERSION_HEX >= 0x030c0000
-    while (frame && get(frame + offsetof(_PyInterpreterFrame, owner), &owner, 1) &&
-           owner == FRAME_OWNED_BY_CSTACK)
-        if (!get(frame + offsetof(_PyInterpreterFrame, previous), &frame, sizeof(frame)))
-            return NULL;
-#endif
-    return frame;
+    for (int i = 0; i < HOPS_MAX && at; i++, at = frame.previous)
+        if (!get(at, &frame, offsetof(_PyInterpreterFrame, localsplus)))
+            break;
+        else if ((code = code_of(&frame)) != NULL)
+            return code;
+    return NULL;
 }
 
 static void note(int number)
 {
-    char *frame = current_frame();
-    PyTypeObject *type;
-    PyObject *code;
+    PyObject *code = count < MOMENTS_MAX ? innermost() : NULL;
 
     (void)number;
-    if (count < MOMENTS_MAX && frame && get(frame + CODE, &code, sizeof(code)) &&
-        get((char *)code + offsetof(PyObject, ob_type), &type, sizeof(type)) &&
-        type == &PyCode_Type) {
+    if (code) {
         Py_INCREF(code);
         codes[count++] = (PyCodeObject *)code;
     } else {
