@@ -3,7 +3,11 @@
  * The timer is of the thread and of irregular length, so that it meets no period of the program. */
 #define Py_BUILD_CORE 1
 #include <Python.h>
+#if PY_VERSION_HEX >= 0x030b0000
 #include <internal/pycore_frame.h>
+#else
+#include <frameobject.h>
+#endif
 
 #include <signal.h>
 #include <stddef.h>
@@ -39,6 +43,8 @@ static int get(const void *from, void *to, size_t size)
 
     return process_vm_readv(getpid(), &here, 1, &there, 1, 0) == (ssize_t)size;
 }
+
+#if PY_VERSION_HEX >= 0x030b0000
 
 #if PY_VERSION_HEX >= 0x030d0000
 #define f_code f_executable
@@ -82,6 +88,25 @@ static PyObject *innermost(void)
     return NULL;
 }
 
+#define NAME co_qualname
+
+#else
+
+static PyObject *innermost(void)
+{
+    PyTypeObject *type;
+    PyObject *code;
+
+    return thread->frame && get(&thread->frame->f_code, &code, sizeof(code)) &&
+                   get(&code->ob_type, &type, sizeof(type)) && type == &PyCode_Type
+               ? code
+               : NULL;
+}
+
+#define NAME co_name
+
+#endif
+
 static void note(int number)
 {
     PyObject *code = count < MOMENTS_MAX ? innermost() : NULL;
@@ -119,7 +144,7 @@ static PyObject *stop(PyObject *self, PyObject *ignored)
     signal(SIGNAL, SIG_IGN);
     timer_delete(timer);
     for (int i = 0; names && i < count; i++)
-        if (PyList_Append(names, codes[i]->co_qualname) < 0)
+        if (PyList_Append(names, codes[i]->NAME) < 0)
             Py_CLEAR(names);
     return names ? Py_BuildValue("Ni", names, unknown) : NULL;
 }

@@ -39,13 +39,13 @@ MOST_APART = {"relays.py": 0.33, "generators.py": 0.22}
 @pytest.fixture
 def module(interpreter, folder):
     """The folder in which it finds the module."""
-    if interpreter.chroot or not (3, 11) <= interpreter.version < (3, 14):
+    if interpreter.chroot or interpreter.version >= (3, 14):
         pytest.skip("its frames are laid out otherwise, or it is in a chroot")
     include = json.loads(harness.execute(
         [interpreter.executable, "-c", "import json, sysconfig; print(json.dumps(sysconfig.get_paths()))"]
     ).expect().text)["include"]
-    if not os.path.exists(f"{include}/internal/pycore_frame.h"):
-        pytest.skip(f"the inner headers of {interpreter.label} are not installed")
+    if not os.path.exists(f"{include}/internal/pycore_pystate.h"):
+        pytest.skip(f"the headers of {interpreter.label} are not installed, or not all")
     source = harness.ROOT / "tests" / "accuracy" / "own_word.c"
     subprocess.run([shutil.which("cc"), "-O2", "-w", "-shared", "-fPIC", f"-I{include}", source, "-o",
                     folder / "own_word.so"], check=True, timeout=60)
