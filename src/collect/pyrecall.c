@@ -10,6 +10,8 @@
 #define BLOCK_SHIFT 10
 #define DRIVER_KEY (UINT64_C(1) << 61) /* {and a number, code} -> who resumed such a generator */
 #define DRIVERS_MAX 8
+#define RANGE_KEY                                                                                  \
+    (UINT64_C(1) << 62) /* {and who resumes, code} -> the places it stood at then, from and to */
 
 static uint32_t place_of(const struct cairn_pyraw *raw)
 {
@@ -32,6 +34,32 @@ static int note_driver(struct cairn_pycontext *ctx, uint32_t driver, uint32_t ca
     return 0;
 }
 
+/* The code of a `with` is resumed by another function before its body than behind it. */
+static int note_range(struct cairn_pycontext *ctx, uint32_t driver, uint32_t callee, uint32_t place)
+{
+    uint64_t known = (uint64_t)place << 32 | place, to, from;
+    int code;
+
+    if (cairn_map_get(&ctx->calls, RANGE_KEY | driver, callee, &known)) {
+        from = (uint32_t)known < place ? (uint32_t)known : place;
+        to = known >> 32 > place ? known >> 32 : place;
+        if (known == (to << 32 | from))
+            return 0;
+        known = to << 32 | from;
+    }
+    code = cairn_map_put(&ctx->calls, RANGE_KEY | driver, callee, known);
+    return code == -CAIRN_ELIMIT ? 0 : code;
+}
+
+static bool in_range(const struct cairn_pycontext *ctx, uint32_t driver, uint32_t callee,
+                     uint32_t place)
+{
+    uint64_t known;
+
+    return cairn_map_get(&ctx->calls, RANGE_KEY | driver, callee, &known) &&
+           (uint32_t)known <= place && place <= known >> 32;
+}
+
 static int note_link(struct cairn_pycontext *ctx, const struct cairn_pyraw *caller,
                      const struct cairn_pyraw *callee)
 {
@@ -41,6 +69,7 @@ static int note_link(struct cairn_pycontext *ctx, const struct cairn_pyraw *call
     if (callee->generator) {
         CAIRN_TRY(cairn_pynotes_add(&ctx->calls, 0, callee_key, caller_key));
         CAIRN_TRY(note_driver(ctx, caller_key, callee_key));
+        CAIRN_TRY(note_range(ctx, caller_key, callee_key, place_of(callee)));
     }
     return cairn_pynotes_add(&ctx->calls, BLOCK_KEY, callee->instr >> BLOCK_SHIFT, callee_key);
 }
@@ -155,7 +184,8 @@ static void put_back(const struct cairn_pycontext *ctx, const struct cairn_pyima
 struct bridge {
     struct cairn_pyraw frames[INNER_MAX]; /* innermost first */
     size_t count;
-    uint32_t callee; /* that the frame it stands on calls */
+    uint32_t callee; /* that the frame it stands on calls or resumes, … */
+    uint32_t place;  /* … where that stands */
 };
 
 static bool extend(struct bridge *bridge, const struct cairn_pyraw *raw)
@@ -164,6 +194,7 @@ static bool extend(struct bridge *bridge, const struct cairn_pyraw *raw)
         return false;
     bridge->frames[bridge->count++] = *raw;
     bridge->callee = cairn_pynotes_key(raw);
+    bridge->place = place_of(raw);
     return true;
 }
 
@@ -201,6 +232,8 @@ static bool stands_on(const struct cairn_pycontext *ctx, const struct cairn_pyra
     struct cairn_pyraw between;
     uint64_t ignored;
 
+    if (!in_range(ctx, driver, bridge->callee, bridge->place))
+        return false;
     if (driver == key)
         return cairn_map_get(&ctx->calls, key, bridge->callee, &ignored);
     return cairn_map_get(&ctx->calls, key, driver, &ignored) &&
@@ -244,8 +277,8 @@ static size_t find_base_far(const struct cairn_pycontext *ctx, const struct cair
 
     while ((base = find_base(ctx, raws, bridge)) == SIZE_MAX) {
         if (!cairn_pynotes_known(&ctx->calls, 0, bridge->callee, &caller) ||
-            caller == bridge->callee || !imagine(ctx, caller, bridge->callee, &between) ||
-            !extend(bridge, &between))
+            caller == bridge->callee || !in_range(ctx, caller, bridge->callee, bridge->place) ||
+            !imagine(ctx, caller, bridge->callee, &between) || !extend(bridge, &between))
             return SIZE_MAX;
     }
     return base;
@@ -344,6 +377,7 @@ int cairn_pyrecall_graft(struct cairn_pycontext *ctx, struct cairn_pykept *kept,
     if (!can_be(ctx, image, inner))
         return 0;
     bridge.callee = cairn_pynotes_key(&inner->items[0]);
+    bridge.place = place_of(&inner->items[0]);
     add_waiting(ctx, image, &inner->items[0], &bridge);
     outermost = bridge.count > 0 ? &bridge.frames[bridge.count - 1] : &inner->items[0];
     driver = bridge.callee;

@@ -93,9 +93,12 @@ static void read_stack(struct fixture *f, size_t count, const enum code *codes)
 /* Seen in time, often enough to be relied on. */
 static void learn(struct fixture *f)
 {
-    READ(f, MAIN, DRIVE, PONG, PING, SMALL);
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < 2; i++) {
+        READ(f, MAIN, DRIVE, PONG, PING, SMALL);
         assert_int_equal(cairn_pyrecall_note(&f->ctx, &f->kept), 0);
+        READ(f, MAIN, DRIVE, PONG, PING);
+        assert_int_equal(cairn_pyrecall_note(&f->ctx, &f->kept), 0);
+    }
 }
 
 /* The walk came to these frames, innermost first, and then to no caller. */
@@ -208,6 +211,10 @@ static void test_it_is_put_onto_whoever_is_there(void **state)
         assert_int_equal(cairn_pyrecall_note(&f->ctx, &f->kept), 0);
         READ(f, MAIN, PULL, PING);
         assert_int_equal(cairn_pyrecall_note(&f->ctx, &f->kept), 0);
+        READ(f, MAIN, DRIVE, PING, SMALL);
+        assert_int_equal(cairn_pyrecall_note(&f->ctx, &f->kept), 0);
+        READ(f, MAIN, PULL, PING, SMALL);
+        assert_int_equal(cairn_pyrecall_note(&f->ctx, &f->kept), 0);
     }
     LOSE(f, PING);
     READ(f, MAIN, PULL);
@@ -219,6 +226,28 @@ static void test_it_is_put_onto_whoever_is_there(void **state)
     assert_int_equal(graft(f, &base), 1);
     assert_int_equal(f->kept.raws.count, 3);
     check_frame(f, 1, DRIVE, PLACE);
+}
+
+/* Before the body of a `with` one function resumes its code, and behind it another. */
+static void test_who_resumes_it_elsewhere_is_not_who_did(void **state)
+{
+    struct fixture *f = *state;
+    size_t base;
+
+    for (int i = 0; i < 4; i++) {
+        READ(f, MAIN, DRIVE, PING); /* at 10 */
+        assert_int_equal(cairn_pyrecall_note(&f->ctx, &f->kept), 0);
+        READ(f, MAIN, PULL, PING, SMALL); /* where it calls small */
+        assert_int_equal(cairn_pyrecall_note(&f->ctx, &f->kept), 0);
+    }
+    LOSE(f, SMALL, PING);
+    READ(f, MAIN, DRIVE);
+    assert_int_equal(graft(f, &base), 1);
+    assert_int_equal(base, 1);
+    check_frame(f, 1, PULL, PLACE);
+    LOSE(f, PING); /* at 20: neither was seen to resume it there */
+    READ(f, MAIN, DRIVE);
+    assert_int_equal(graft(f, &base), 0);
 }
 
 static void test_a_driver_that_is_over_is_put_between(void **state)
@@ -360,6 +389,8 @@ int main(void)
                                         set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_what_cannot_be_told_is_left, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_it_is_put_onto_whoever_is_there, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_who_resumes_it_elsewhere_is_not_who_did, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(test_a_driver_that_is_over_is_put_between, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(test_what_c_called_is_found_on_the_data_stack, set_up,
