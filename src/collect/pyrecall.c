@@ -90,8 +90,7 @@ int cairn_pyrecall_note(struct cairn_pycontext *ctx, const struct cairn_pykept *
 }
 
 /* Whether the walk can have ended at this frame because it has lost its caller. C calls from a
- * frame of its own, which lies on the C stack (3.12 on): that is written over as soon as the call
- * is over.
+ * frame of its own, which lies on the C stack (3.12 on) and is written over once the call is over.
  */
 static bool is_lost(const struct cairn_pyimage *image, const struct cairn_pyraw *outer)
 {
@@ -198,8 +197,9 @@ static bool extend(struct bridge *bridge, const struct cairn_pyraw *raw)
     return true;
 }
 
-/* Generators that wait for each other: whoever waits for one that runs has resumed it. */
-static void add_waiting(const struct cairn_pycontext *ctx, const struct cairn_pyimage *image,
+/* Generators that wait for each other: whoever waits for one that runs has resumed it. False: what
+ * is left of some seems to go in circles. */
+static bool add_waiting(const struct cairn_pycontext *ctx, const struct cairn_pyimage *image,
                         const struct cairn_pyraw *outermost, struct bridge *bridge)
 {
     struct cairn_pyraw raw = *outermost, holder;
@@ -209,12 +209,13 @@ static void add_waiting(const struct cairn_pycontext *ctx, const struct cairn_py
 
         holder.entry = cairn_pycodes_find(ctx->codes, holder.code);
         if (!cairn_map_get(&ctx->calls, cairn_pynotes_key(&holder), bridge->callee, &place))
-            return;
+            break;
         holder.instr = holder.entry->start + (uint32_t)place;
         if (!extend(bridge, &holder))
-            return;
+            return false;
         raw = holder;
     }
+    return true;
 }
 
 static bool resumes_itself(const struct cairn_pycontext *ctx, uint32_t key)
@@ -364,7 +365,7 @@ static int graft_called(struct cairn_pycontext *ctx, struct cairn_pyraws *raws,
 int cairn_pyrecall_graft(struct cairn_pycontext *ctx, struct cairn_pykept *kept,
                          const struct cairn_pyimage *image, size_t *ret_base)
 {
-    struct bridge bridge = {.count = 0};
+    struct bridge bridge;
     struct cairn_pyraws *inner = &ctx->inner, *raws = &kept->raws;
     const struct cairn_pyraw *outermost;
     uint32_t driver;
@@ -376,9 +377,11 @@ int cairn_pyrecall_graft(struct cairn_pycontext *ctx, struct cairn_pykept *kept,
         return graft_called(ctx, raws, image, ret_base);
     if (!can_be(ctx, image, inner))
         return 0;
+    bridge.count = 0;
     bridge.callee = cairn_pynotes_key(&inner->items[0]);
     bridge.place = place_of(&inner->items[0]);
-    add_waiting(ctx, image, &inner->items[0], &bridge);
+    if (!add_waiting(ctx, image, &inner->items[0], &bridge))
+        return 0;
     outermost = bridge.count > 0 ? &bridge.frames[bridge.count - 1] : &inner->items[0];
     driver = bridge.callee;
     base = find_base_far(ctx, raws, &bridge);
