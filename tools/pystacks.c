@@ -6,8 +6,9 @@
  * refused wrongly, since nothing moved. With "turns" it does at every second one, and each line
  * begins with what it did: what else happens to the process happens to both.
  * With "oracle" a reader that knows the process for long looks at it while it runs, and then, once
- * it stands still, beside a new reader that knows nothing: they must see the same. INTERVAL_US are
- * the pauses between stops, TICKS their number; prints how many agreed, and what did not.
+ * it stands still, beside a new reader that knows nothing: they must see the same, and where they
+ * do not the links in the process say who is right. INTERVAL_US are the pauses between stops, TICKS
+ * their number; prints how many agreed, and what did not.
  * INTERVAL_US is a mean: pauses are of random length.
  * With TICKS it reads that many times and prints, at the end, how often each stack was seen
  * (collapsed: root first, frames joined by ';'), and the reader's own counts on stderr.
@@ -19,7 +20,7 @@
 #include <string.h>
 
 #include "clock.h"
-#include "pyread.h"
+#include "pyread_parts.h"
 #include "rng.h"
 #include "vec.h"
 
@@ -125,10 +126,30 @@ static int read_still(struct cairn_pyread *read, struct cairn_err *err)
 struct verdict {
     unsigned long stops, agreed;
     unsigned long unsure; /* one of them would not vouch for a stack */
-    unsigned long longer; /* the old reader saw one generator more, that is handed over to */
+    unsigned long linked; /* the old one saw further generators, and the process links them */
 };
 
-static void compare(struct cairn_pyread *old, struct cairn_pyread *fresh, struct verdict *verdict)
+/* Whether all that stands in `thread` beyond `depth` frames says itself who resumed it, and runs
+ * therefore: of a generator that has yielded that is cleared. While it changes hands a new reader
+ * finds the current frame without a caller, and has to leave out all that waits for it. */
+static bool is_linked(const struct cairn_pyread *read, const struct cairn_pythread *thread,
+                      struct cairn_remote *remote, uint32_t depth)
+{
+    const struct cairn_pyframe *frames = thread->frames;
+    uint64_t previous;
+
+    for (uint32_t i = depth; i < thread->depth; i++) {
+        if (!frames[i].address ||
+            cairn_remote_get(remote, frames[i].address + read->runtime.layout.frame_previous,
+                             &previous, sizeof(previous)) < 0 ||
+            previous != frames[i - 1].address)
+            return false;
+    }
+    return true;
+}
+
+static void compare(struct cairn_pyread *old, struct cairn_pyread *fresh,
+                    struct cairn_remote *remote, struct verdict *verdict)
 {
     size_t old_count, fresh_count;
     struct cairn_pythread *const *olds = cairn_pyread_threads(old, &old_count);
@@ -142,7 +163,8 @@ static void compare(struct cairn_pyread *old, struct cairn_pyread *fresh, struct
             if (freshes[k]->tstate == olds[i]->tstate)
                 twin = freshes[k];
         whole = whole && is_whole(olds[i]) && (!twin || is_whole(twin));
-        held = held && twin && holds_stack(olds[i], twin) && olds[i]->depth <= twin->depth + 1;
+        held = held && twin && holds_stack(olds[i], twin) &&
+               is_linked(old, olds[i], remote, twin->depth);
         if (held && olds[i]->depth == twin->depth)
             continue;
         same = false;
@@ -156,7 +178,7 @@ static void compare(struct cairn_pyread *old, struct cairn_pyread *fresh, struct
     }
     verdict->stops++;
     verdict->agreed += same && whole;
-    verdict->longer += held && !same && whole;
+    verdict->linked += held && !same && whole;
     verdict->unsure += !whole;
 }
 
@@ -166,6 +188,7 @@ static int stop_and_compare(pid_t pid, struct cairn_pyread *old, const struct ca
     struct cairn_pyread *fresh;
     uint32_t hexversion;
     uint64_t runtime = cairn_pyread_runtime(old, &hexversion);
+    struct cairn_remote still = *remote;
     int code;
 
     for (int i = 0; i < RUNNING_TICKS; i++)
@@ -180,7 +203,7 @@ static int stop_and_compare(pid_t pid, struct cairn_pyread *old, const struct ca
         if (code == 0)
             code = read_still(old, err);
         if (code == 0)
-            compare(old, fresh, verdict);
+            compare(old, fresh, &still, verdict);
         cairn_pyread_free(fresh);
     }
     kill(pid, SIGCONT);
@@ -198,8 +221,8 @@ static int consult(pid_t pid, struct cairn_pyread *old, const struct cairn_remot
         code = stop_and_compare(pid, old, remote, &verdict, &err);
         cairn_clock_sleep_until(cairn_clock_mono_ns() + pause_ns(interval_ns, verdict.stops));
     }
-    printf("stops %lu agreed %lu longer %lu unsure %lu\n", verdict.stops, verdict.agreed,
-           verdict.longer, verdict.unsure);
+    printf("stops %lu agreed %lu linked %lu unsure %lu\n", verdict.stops, verdict.agreed,
+           verdict.linked, verdict.unsure);
     if (code < 0)
         fprintf(stderr, "%s (%d)\n", err.text, err.code);
     return code < 0;
