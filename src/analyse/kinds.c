@@ -29,6 +29,8 @@ static const struct {
     {"multiprocessing.popen_forkserver", "poll"},
     {"multiprocessing.queues", "get"},
     {"multiprocessing.resource_tracker", "main"},
+    {"loky.backend.resource_tracker", "main"},
+    {"joblib.externals.loky.backend.resource_tracker", "main"},
     {"asyncio.runners", "run"}, /* uvloop's own loop shows no frame below it */
     {"uvloop", "run"},
     {"gunicorn.arbiter", "sleep"},

@@ -248,6 +248,17 @@ struct task_record {
     uint64_t time_ns;
 };
 
+/* The name in a record of a new one: behind the numbers, as long as it is, filled up with zeros. */
+static void copy_name(const struct ring *ring, uint64_t at, const struct perf_event_header *header,
+                      char name[static 16])
+{
+    size_t start = sizeof(*header) + 2 * sizeof(uint32_t);
+    size_t room = header->size > start ? header->size - start : 0;
+
+    ring_copy(ring, at + start, name, room < 15 ? room : 15);
+    name[15] = 0;
+}
+
 /* Turns a record into an event; false for kinds nobody asked for. */
 static bool event_of(const struct ring *ring, uint64_t at, const struct perf_event_header *header,
                      struct cairn_perf_event *ret_event)
@@ -268,10 +279,12 @@ static bool event_of(const struct ring *ring, uint64_t at, const struct perf_eve
         event.time_ns = task.time_ns;
         break;
     case PERF_RECORD_COMM:
-        if (!(header->misc & PERF_RECORD_MISC_COMM_EXEC))
-            return false;
         ring_copy(ring, at + sizeof(*header), ids, sizeof(ids));
         event.kind = CAIRN_PERF_EXEC;
+        if (!(header->misc & PERF_RECORD_MISC_COMM_EXEC)) {
+            event.kind = CAIRN_PERF_NAME;
+            copy_name(ring, at, header, event.name);
+        }
         event.pid = (pid_t)ids[0];
         event.tid = (pid_t)ids[1];
         /* sample_id_all ends the record: {pid, tid, time}. */

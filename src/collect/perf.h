@@ -38,6 +38,7 @@ int cairn_perf_clock_read(const struct cairn_perf_clock *clock, uint64_t *ret_cp
 enum cairn_perf_kind {
     CAIRN_PERF_FORK, /* a new thread (pid == ppid) or process */
     CAIRN_PERF_EXEC,
+    CAIRN_PERF_NAME, /* the thread tid is called otherwise from now on */
     CAIRN_PERF_EXIT, /* of the thread tid */
     CAIRN_PERF_LOST, /* records were lost: look into /proc for what happened */
 };
@@ -47,6 +48,7 @@ struct cairn_perf_event {
     pid_t pid, tid, ppid; /* ppid: FORK only; none of them of LOST */
     uint64_t time_ns;     /* MONOTONIC; 0 of LOST */
     uint64_t lost;        /* LOST only: how many */
+    char name[16];        /* NAME only, with a 0 at its end */
 };
 
 struct cairn_perf_watch; /* opaque */

@@ -204,6 +204,11 @@ static void on_event(struct cairn_sampler *sampler, const struct cairn_perf_even
         else if (subject && cairn_proc_stat(subject->pid, 0, &stat) == 0)
             cairn_processes_exec(sampler, subject, stat.start_stack, now_ns);
         break;
+    case CAIRN_PERF_NAME:
+        if (subject)
+            cairn_runs_keep_code(sampler, cairn_tracks_name_worker(sampler->writer, subject,
+                                                                   event->tid, event->name));
+        break;
     case CAIRN_PERF_EXIT:
         if (subject) {
             subject->threads_changed = true;

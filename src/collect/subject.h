@@ -45,6 +45,7 @@ struct cairn_worker { /* a thread of a subject */
     uint32_t track;             /* in the recording; 0: not yet there */
     uint32_t process_track;     /* that of its process when it got its own */
     bool named;                 /* by Python */
+    uint8_t renames;            /* by the kernel, since it was met */
     struct cairn_pythread *py;  /* the thread state that it runs in; NULL: none (now) … */
     struct cairn_state *states; /* … and all that it has */
 

@@ -8,6 +8,7 @@
 
 #define NAMES_FIRST_NS 1000000ull   /* a thread gets its name shortly after its state … */
 #define NAMES_MOST_NS 1000000000ull /* … or never: asked for ever more rarely */
+#define RENAMES_MAX 16              /* of a thread, by itself */
 #define NAMES_PART 25               /* of the time may be spent on it */
 
 /* Without a name the kernel's is taken. */
@@ -100,6 +101,23 @@ int cairn_tracks_rename_workers(struct cairn_writer *writer, struct cairn_subjec
         subject->workers.items[i]->named = false;
         CAIRN_TRY(
             write_worker(writer, subject, subject->workers.items[i], (struct cairn_span){NULL, 0}));
+    }
+    return 0;
+}
+
+int cairn_tracks_name_worker(struct cairn_writer *writer, struct cairn_subject *subject, pid_t tid,
+                             const char *name)
+{
+    for (size_t i = 0; i < subject->workers.count; i++) {
+        struct cairn_worker *worker = subject->workers.items[i];
+
+        if (worker->tid != tid)
+            continue;
+        if (!worker->track || worker->named || worker->renames == RENAMES_MAX)
+            return 0;
+        worker->renames++;
+        return write_worker(writer, subject, worker,
+                            (struct cairn_span){(const uint8_t *)name, strlen(name)});
     }
     return 0;
 }

@@ -26,6 +26,11 @@ void cairn_tracks_end(struct cairn_writer *writer, struct cairn_subject *subject
 /* Tracks for the workers that have none. */
 int cairn_tracks_add_workers(struct cairn_writer *writer, struct cairn_subject *subject);
 
+/* The kernel knows the thread by another name from now on: so does the recording, unless Python has
+ * told one. A thread that is renamed again and again keeps the 16th. */
+int cairn_tracks_name_worker(struct cairn_writer *writer, struct cairn_subject *subject, pid_t tid,
+                             const char *name);
+
 /* After an exec: the names of before do not hold. */
 int cairn_tracks_rename_workers(struct cairn_writer *writer, struct cairn_subject *subject);
 

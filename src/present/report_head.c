@@ -94,6 +94,11 @@ static void add_place(struct cairn_buf *out, const struct cairn_row *row)
     const uint8_t *slash;
     struct cairn_span file = row->file;
 
+    if (file.size_bytes == 0 && row->module.size_bytes > 0 && strcmp(row->kind, "label") == 0) {
+        cairn_buf_add_str(out, " (");
+        add_name(out, row->module);
+        cairn_buf_u8(out, ')');
+    }
     if (file.size_bytes == 0)
         return;
     slash = memrchr(file.data, '/', file.size_bytes);

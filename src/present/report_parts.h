@@ -15,6 +15,7 @@ struct cairn_report {
     struct cairn_facts facts;
     const struct cairn_row *top; /* the function to name first; NULL: none stands out for sure */
     uint64_t top_base_ns;        /* what it is a part of */
+    struct cairn_buf outside;    /* names of threads; empty: not asked for yet */
 };
 
 /* Pieces of text: "38 %", "1.4 %"; the whole 0 gives "0 %". */
@@ -33,12 +34,18 @@ void cairn_report_next(struct cairn_report *report);
 void cairn_report_path(struct cairn_page *page, struct cairn_buf *out, struct cairn_span file,
                        enum cairn_origin origin, uint32_t line_number, unsigned columns);
 
-/* "nn.py:25", "[libm.so.6]" or nothing, into `out`; the name alone when `columns` are too few. */
+/* "nn.py:25", "[libm.so.6]", of what is outside Python threads, or nothing, into `out`; the name
+ * alone when `columns` are too few. */
 void cairn_report_place(struct cairn_page *page, struct cairn_buf *out, const struct cairn_row *row,
                         unsigned columns);
 
 /* A bar of the states' textures, `columns` wide. */
 void cairn_report_bar(struct cairn_page *page, const uint64_t *state_ns, unsigned columns);
+
+/* A row of what is outside Python gets for its module which threads that is, with their names as
+ * they are; borrowed from the report. 0 or a negative code with `err` filled. */
+int cairn_report_outside(struct cairn_report *report, const struct cairn_rows_options *options,
+                         struct cairn_rows *rows, struct cairn_err *err);
 
 /* Functions with self, total, bound and place: those worth a look, at most `usual` of them, or as
  * many as the options ask for. Lines likewise, with their text where it is known. */

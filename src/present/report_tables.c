@@ -155,6 +155,8 @@ void cairn_report_place(struct cairn_page *page, struct cairn_buf *out, const st
         cairn_buf_u8(out, ']');
         return;
     }
+    if (strcmp(row->kind, "label") == 0)
+        cairn_buf_add(out, row->module.data, row->module.size_bytes);
     cairn_report_path(page, out, row->file, row->origin, row->line, columns);
 }
 
@@ -253,7 +255,8 @@ static void put_names(struct cairn_report *report, const struct layout *layout,
         column += layout->name_columns + 2;
     }
     cairn_page_to(page, column);
-    cairn_page_fit(page, cairn_buf_span(&place), layout->place_columns, CAIRN_CUT_START);
+    cairn_page_fit(page, cairn_buf_span(&place), layout->place_columns,
+                   strcmp(row->kind, "label") == 0 ? CAIRN_CUT_END : CAIRN_CUT_START);
     column += layout->place_columns + 2;
     if (layout->text_columns > 0) {
         cairn_page_to(page, column);

@@ -40,8 +40,13 @@ static int make_rows(struct cairn_report *report, enum cairn_by by, bool only_pr
         .with_idle = report->options->with_idle,
         .program_only = only_program,
     };
+    int code;
 
-    return cairn_rows_make(report->tally, &options, ret_rows, err);
+    CAIRN_TRY(cairn_rows_make(report->tally, &options, ret_rows, err));
+    code = cairn_report_outside(report, &options, ret_rows, err);
+    if (code < 0)
+        cairn_rows_release(ret_rows);
+    return code;
 }
 
 /* "program 1.2 s, by function": what the shares below are of. */
@@ -275,7 +280,9 @@ int cairn_report_text(const struct cairn_tally *tally, const struct cairn_report
     if (code < 0)
         return cairn_err_set(err, code, 0, "report", "cannot report: %s", cairn_err_sentence(code));
     cairn_page_init(&report.page, &out->buf, options->width, options->colour);
+    cairn_buf_init(&report.outside, WORDS_MAX_BYTES);
     code = put_all(&report, err);
+    cairn_buf_release(&report.outside);
     return code < 0 ? code : cairn_outlet_drain(out);
 }
 
@@ -293,9 +300,15 @@ int cairn_report_words_make(const struct cairn_tally *tally, struct cairn_report
     code = cairn_facts_make(tally, &report.facts);
     if (code < 0)
         return cairn_err_set(err, code, 0, "report", "cannot report: %s", cairn_err_sentence(code));
-    CAIRN_TRY(rank(&report, &functions, err));
-    cairn_page_init(&report.page, &ret_words->head, WORDS_COLUMNS, false);
-    cairn_report_head(&report);
+    cairn_buf_init(&report.outside, WORDS_MAX_BYTES);
+    code = rank(&report, &functions, err);
+    if (code == 0) {
+        cairn_page_init(&report.page, &ret_words->head, WORDS_COLUMNS, false);
+        cairn_report_head(&report);
+    }
+    cairn_buf_release(&report.outside);
+    if (code < 0)
+        return code;
     cairn_page_init(&report.page, &ret_words->quality, WORDS_COLUMNS, false);
     cairn_report_quality(&report);
     cairn_page_init(&report.page, &ret_words->no_table, WORDS_COLUMNS, false);

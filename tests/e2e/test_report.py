@@ -293,3 +293,18 @@ def test_where_a_task_waits_is_short_and_whole(cairn, python, folder):
     cairn("run", "--report=none", "-o", file, "--python", python.executable, script).expect()
     text = cairn("report", file).expect().text
     assert re.search(r"waits \d+ % at somebodys_library/waiting\.py:2\n", text), text
+
+
+def test_who_is_outside_python_is_named(cairn, python, folder):
+    """Those with most time first; of one name, how many."""
+    source, library = harness.TARGETS / "spinners.c", folder / "spinners.so"
+    harness.execute(["cc", "-shared", "-fPIC", "-O2", "-pthread", source, "-o", library]).expect(0)
+    (folder / "calls.py").write_text(f"import ctypes\n"
+                                     f"library = ctypes.CDLL({str(library)!r})\n"
+                                     f"library.spin_both(ctypes.c_double(0.3))\n")  # fmt: skip
+    ended = cairn("run", "-o", "a.cairn", python.executable, "calls.py").expect(0)
+    told = ended.err.decode()
+    words = " ".join(told.split())
+    assert re.search(r"; \d+ % of it is \[not python\] \(spinner ×2\)\.", words), told
+    assert told.count("spinner ×2") == 3, "in the verdict, and in either table: " + told
+    assert "spinner ×2" in cairn("report", "--by", "line", "a.cairn").expect(0).text

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -146,7 +147,7 @@ static void test_forks_execs_and_exits_of_a_tree_are_told(void **state)
 {
     struct cairn_perf_watch *watch;
     struct cairn_perf_event event;
-    unsigned forks = 0, execs = 0, exits = 0;
+    unsigned forks = 0, execs = 0, exits = 0, names = 0;
     int hold[2], code;
     char byte;
     pid_t pid;
@@ -157,6 +158,7 @@ static void test_forks_execs_and_exits_of_a_tree_are_told(void **state)
     if (pid == 0) {
         close(hold[1]);
         (void)!read(hold[0], &byte, 1);
+        prctl(PR_SET_NAME, "a name of its own");
         execl("/bin/sh", "sh", "-c", "(/bin/true; /bin/true; :)", (char *)NULL);
         _exit(1);
     }
@@ -170,12 +172,15 @@ static void test_forks_execs_and_exits_of_a_tree_are_told(void **state)
     while (cairn_perf_watch_next(watch, &event)) {
         forks += event.kind == CAIRN_PERF_FORK && event.pid != event.ppid;
         execs += event.kind == CAIRN_PERF_EXEC;
+        names += event.kind == CAIRN_PERF_NAME && event.tid == pid &&
+                 strcmp(event.name, "a name of its o") == 0;
         exits += event.kind == CAIRN_PERF_EXIT;
         assert_true(event.time_ns > 0 && event.time_ns <= cairn_clock_mono_ns());
     }
     /* The shell, its subshell if it makes one, and two programs. */
     assert_in_range(forks, 2, 3);
     assert_int_equal(execs, 3);
+    assert_int_equal(names, 1);
     assert_int_equal(exits, forks + 1);
     cairn_perf_watch_free(watch);
 }

@@ -129,6 +129,7 @@ static void test_idle_is_blocked_time_in_known_frames(void **state)
         {"_work /x/site-packages/trio/_core/_thread_cache.py:211", 0, MS},
         {"run /x/site-packages/gevent/hub.py:647", 0, MS},
         {"f /u/a.py:1;_retrieve /x/site-packages/joblib/parallel.py:1822", 0, MS},
+        {"main /x/site-packages/loky/backend/resource_tracker.py:357", 0, MS},
         {"doPoll /x/site-packages/twisted/internet/epollreactor.py:227", 0, MS},
         {"_handle_results " LIB "multiprocessing/pool.py:579", 0, MS},
         {"_bootstrap " LIB "threading.py:1;_worker " LIB "concurrent/futures/thread.py:69", 0, MS},
