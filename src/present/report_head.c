@@ -146,6 +146,13 @@ static void add_where(struct cairn_buf *out, struct cairn_report *report)
                           report->options->with_idle ? " of it, idle or not, is " : " of it is ");
         add_name(out, report->top->qualname);
         add_place(out, report->top);
+        if (report->top_python) {
+            cairn_buf_add_str(out, ", ");
+            cairn_report_share(out, report->top_python->self.value_ns, report->top_base_ns);
+            cairn_buf_u8(out, ' ');
+            add_name(out, report->top_python->qualname);
+            add_place(out, report->top_python);
+        }
     }
     cairn_buf_u8(out, '.');
 }

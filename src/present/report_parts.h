@@ -14,8 +14,9 @@ struct cairn_report {
     const struct cairn_report_options *options;
     struct cairn_facts facts;
     const struct cairn_row *top; /* the function to name first; NULL: none stands out for sure */
-    uint64_t top_base_ns;        /* what it is a part of */
-    struct cairn_buf outside;    /* names of threads; empty: not asked for yet */
+    const struct cairn_row *top_python; /* where that is outside Python: the first that is not */
+    uint64_t top_base_ns;               /* what they are a part of */
+    struct cairn_buf outside;           /* names of threads; empty: not asked for yet */
 };
 
 /* Pieces of text: "38 %", "1.4 %"; the whole 0 gives "0 %". */

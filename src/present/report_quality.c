@@ -494,10 +494,12 @@ static bool has_instructions(const struct cairn_report *report)
 void cairn_report_next(struct cairn_report *report)
 {
     const struct cairn_span nothing = {NULL, 0};
+    const struct cairn_row *top = report->top_python ? report->top_python : report->top;
 
     cairn_page_label(&report->page, "next");
-    if (report->top && !report->options->of && report->top->qualname.data[0] != '<')
-        put_command(report, "cairn report --of", report->top->qualname);
+    if (top && !report->options->of && top->qualname.data[0] != '<' &&
+        strcmp(top->kind, "label") != 0)
+        put_command(report, "cairn report --of", top->qualname);
     if (report->options->by != CAIRN_BY_LINE)
         put_command(report, "cairn report --by line", nothing);
     else

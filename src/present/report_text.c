@@ -199,13 +199,19 @@ static int put_neighbours(struct cairn_report *report, struct cairn_err *err)
     return cairn_report_exact_of(report, EDGE_ROWS, err);
 }
 
+static bool is_label(const struct cairn_row *row)
+{
+    return strcmp(row->kind, "label") == 0;
+}
+
 /* The function with most time of its own, when the samples can tell that it is one. */
-static const struct cairn_row *find_top(const struct cairn_rows *functions)
+static const struct cairn_row *find_top(const struct cairn_rows *functions, bool labels)
 {
     const struct cairn_row *top = NULL;
 
     for (size_t i = 0; i < functions->count && functions->rankable; i++)
-        if (!top || functions->items[i].self.value_ns > top->self.value_ns)
+        if ((labels || !is_label(&functions->items[i])) &&
+            (!top || functions->items[i].self.value_ns > top->self.value_ns))
             top = &functions->items[i];
     return top && top->self_share >= TOP_WORTH ? top : NULL;
 }
@@ -234,7 +240,9 @@ static int rank(struct cairn_report *report, struct cairn_rows *ret_functions,
     *ret_functions = (struct cairn_rows){0};
     if (report->tally->known)
         CAIRN_TRY(make_rows(report, CAIRN_BY_FUNCTION, program_only(report), ret_functions, err));
-    report->top = find_top(ret_functions);
+    report->top = find_top(ret_functions, true);
+    if (report->top && is_label(report->top))
+        report->top_python = find_top(ret_functions, false);
     report->top_base_ns = ret_functions->base.value_ns;
     return 0;
 }

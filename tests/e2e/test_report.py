@@ -305,6 +305,6 @@ def test_who_is_outside_python_is_named(cairn, python, folder):
     ended = cairn("run", "-o", "a.cairn", python.executable, "calls.py").expect(0)
     told = ended.err.decode()
     words = " ".join(told.split())
-    assert re.search(r"; \d+ % of it is \[not python\] \(spinner ×2\)\.", words), told
+    assert re.search(r"; \d+ % of it is \[not python\] \(spinner ×2\), \d+ % <module> \(calls.py:3\)\.", words), told
     assert told.count("spinner ×2") == 3, "in the verdict, and in either table: " + told
     assert "spinner ×2" in cairn("report", "--by", "line", "a.cairn").expect(0).text
