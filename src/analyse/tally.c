@@ -39,6 +39,13 @@ static int choose_processes(struct cairn_pass *pass, const struct cairn_thread *
     return 0;
 }
 
+/* Nobody made it whom the recording knows. Another one without Python, a compiler that the program
+ * calls, is at work for the program from its start. */
+static bool is_first(const struct cairn_process *process)
+{
+    return process->parent == UINT32_MAX;
+}
+
 static int choose_threads(struct cairn_pass *pass)
 {
     const struct cairn_filter *filter = &pass->tally->filter;
@@ -58,7 +65,8 @@ static int choose_threads(struct cairn_pass *pass)
              cairn_filter_matches(filter->process, process->pid, process->command) ||
              cairn_roles_match(&pass->tally->roles, threads[i].process, filter->process));
         pass->whos[i].python = threads[i].python;
-        pass->whos[i].main = !attached && threads[i].tid == process->pid;
+        pass->whos[i].main = !attached && threads[i].tid == process->pid &&
+                             (threads[i].python || process->before || is_first(process));
     }
     return choose_processes(pass, threads, count);
 }

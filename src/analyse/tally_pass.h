@@ -15,7 +15,7 @@
 /* A thread, and what it spent, whatever the stack. */
 struct cairn_pass_who {
     uint32_t group; /* of threads whose stacks are added up together */
-    bool main;      /* the main thread of a program run from its start */
+    bool main;      /* has a start-up: the main thread of a program run from its start */
     bool python;    /* is met in Python code somewhere */
     struct cairn_sum sums[CAIRN_PHASE_COUNT][2]; /* [phase][where it may be idle] */
 };

@@ -308,3 +308,14 @@ def test_who_is_outside_python_is_named(cairn, python, folder):
     assert re.search(r"; \d+ % of it is \[not python\] \(spinner ×2\), \d+ % <module> \(calls.py:3\)\.", words), told
     assert told.count("spinner ×2") == 3, "in the verdict, and in either table: " + told
     assert "spinner ×2" in cairn("report", "--by", "line", "a.cairn").expect(0).text
+
+
+def test_what_a_program_has_done_for_it_is_no_start_up(cairn, python, folder):
+    shell = 'subprocess.run(["sh", "-c", "i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done"])'
+    (folder / "calls.py").write_text(f"import subprocess\n{shell}\n")
+    cairn("run", "-o", "a.cairn", python.executable, "calls.py").expect(0)
+    document = cairn.report("a.cairn")
+    shell_s = rows_by_name(document)["[not python]"]["self_s"]
+    assert shell_s > 0.1, "the shell works for the program"
+    assert document["phases"]["startup_s"] < shell_s / 2
+    assert re.search(r"\[not python\] +sh$", cairn("report", "a.cairn").expect(0).text, re.MULTILINE)
