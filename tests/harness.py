@@ -31,6 +31,7 @@ ROOT = Path(__file__).resolve().parent.parent
 TARGETS = ROOT / "tests" / "targets"
 SUPPORTED = {(3, minor) for minor in range(8, 16)}
 DEADLINE_S = 60
+FULL = bool(os.environ.get("CAIRN_FULL"))  # longer looks, and what takes minutes
 MOST_TAKEN = 0.4  # of a run: what is asked of times allows for it, and with more asks nothing
 MOST_BLIND = 0.1  # of a run of which many things are asked
 PACKAGE = "package"  # among them, the package as it was built

@@ -18,7 +18,7 @@ import harness
 from harness import time_in
 from limits import may_be, upper_tail
 
-KHZ_SECONDS = 6.0
+KHZ_SECONDS = 6.0 if harness.FULL else 4.5
 # Of a normal distribution: how many times wider than at 95 % an interval must be that is left once in
 # ten million times. The 1/10 is for what is no chance: the program's own looks at the clock.
 WIDER = 5.4 / 1.96 + 0.1
@@ -182,7 +182,7 @@ def check_brief_threads(cairn, file, ended, most_of_first, what):
 
 @pytest.mark.parametrize("script", ["brief.py", "thread_churn.py"])
 def test_cpu_of_threads_that_come_and_go_is_the_kernels_figure(cairn, interpreter, script):
-    file, ended = cairn.record(interpreter, script, 4.0)
+    file, ended = cairn.record(interpreter, script, 4.0 if harness.FULL else 3.0)
     check_brief_threads(cairn, file, ended, 0.1, f"{interpreter.label} {script}")
 
 

@@ -3,7 +3,6 @@
 What is read of a stopped process is of one moment by force. `build/tools/pystacks` reads both ways
 with the same code as Cairn.
 """
-import os
 import re
 import select
 from collections import Counter, namedtuple
@@ -13,7 +12,7 @@ import pytest
 import harness
 from limits import FALSE_ALARM, upper_tail
 
-FULL = os.environ.get("CAIRN_FULL")
+FULL = harness.FULL
 TICKS, STOPS, SECONDS = 2000, 10_000 if FULL else 2000, 600 if FULL else 240
 LEARNING = 1000
 PYSTACKS = harness.cairn_binary().parent / "tools" / "pystacks"

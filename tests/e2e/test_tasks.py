@@ -8,7 +8,7 @@ import test_json
 
 pytestmark = pytest.mark.alone
 
-SECONDS = 4
+SECONDS = 4 if harness.FULL else 3
 RUNS = 4  # of a program in which little can be told
 
 
