@@ -10,6 +10,10 @@
 #define BLOCK_SHIFT 10
 #define DRIVER_KEY (UINT64_C(1) << 61) /* {and a number, code} -> who resumed such a generator */
 #define DRIVERS_MAX 8
+#define TIMES_KEY                                                                                  \
+    (UINT64_C(1) << 63) /* {and the caller, callee} -> how often; {alone, callee}: by anybody */
+#define TIMES_SHARE 64  /* of all calls: what is rarer may be one stack that was read wrong */
+#define TIMES_MIN 2
 #define RANGE_KEY                                                                                  \
     (UINT64_C(1) << 62) /* {and who resumes, code} -> the places it stood at then, from and to */
 
@@ -60,12 +64,38 @@ static bool in_range(const struct cairn_pycontext *ctx, uint32_t driver, uint32_
            (uint32_t)known <= place && place <= known >> 32;
 }
 
+static int note_time(struct cairn_pycontext *ctx, uint32_t caller, uint32_t callee)
+{
+    uint64_t times = 0;
+    int code;
+
+    (void)cairn_map_get(&ctx->calls, TIMES_KEY | caller, callee, &times);
+    code = cairn_map_put(&ctx->calls, TIMES_KEY | caller, callee, times + 1);
+    return code == -CAIRN_ELIMIT ? 0 : code;
+}
+
+/* Whether `caller` calls or resumes such frames, and where: seen again, and not once among
+ * hundreds. Memory of a generator that has gone is the next one's: who waited for the former is
+ * taken, once in some hundred thousand looks, for who resumes the latter. */
+static bool is_link(const struct cairn_pycontext *ctx, uint32_t caller, uint32_t callee,
+                    uint64_t *ret_place)
+{
+    uint64_t times, all;
+
+    return cairn_map_get(&ctx->calls, caller, callee, ret_place) &&
+           cairn_map_get(&ctx->calls, TIMES_KEY | caller, callee, &times) &&
+           cairn_map_get(&ctx->calls, TIMES_KEY, callee, &all) && times >= TIMES_MIN &&
+           times >= all / TIMES_SHARE;
+}
+
 static int note_link(struct cairn_pycontext *ctx, const struct cairn_pyraw *caller,
                      const struct cairn_pyraw *callee)
 {
     uint32_t caller_key = cairn_pynotes_key(caller), callee_key = cairn_pynotes_key(callee);
 
     CAIRN_TRY(cairn_pynotes_add(&ctx->calls, caller_key, callee_key, place_of(caller)));
+    CAIRN_TRY(note_time(ctx, caller_key, callee_key));
+    CAIRN_TRY(note_time(ctx, 0, callee_key));
     if (callee->generator) {
         CAIRN_TRY(cairn_pynotes_add(&ctx->calls, 0, callee_key, caller_key));
         CAIRN_TRY(note_driver(ctx, caller_key, callee_key));
@@ -139,7 +169,7 @@ static bool can_be(const struct cairn_pycontext *ctx, const struct cairn_pyimage
             return false;
         if (i == 0)
             continue;
-        if (!cairn_map_get(&ctx->calls, cairn_pynotes_key(raw - 1), cairn_pynotes_key(raw), &known))
+        if (!is_link(ctx, cairn_pynotes_key(raw - 1), cairn_pynotes_key(raw), &known))
             return false;
         raw[-1].instr = raw[-1].entry->start + (uint32_t)known;
     }
@@ -153,7 +183,7 @@ static bool imagine(const struct cairn_pycontext *ctx, uint32_t key, uint32_t ca
     const struct cairn_pycode_entry *entry = ctx->codes->entries.items[key - 1];
     uint64_t place;
 
-    if (!cairn_map_get(&ctx->calls, key, callee, &place) ||
+    if (!is_link(ctx, key, callee, &place) ||
         cairn_pycodes_find(ctx->codes, entry->code.address) != entry)
         return false;
     *ret_raw = (struct cairn_pyraw){
@@ -175,7 +205,7 @@ static void put_back(const struct cairn_pycontext *ctx, const struct cairn_pyima
 
     if (cairn_pystack_calls(image, ctx->codes, caller, &resumes) && resumes)
         return;
-    if (cairn_map_get(&ctx->calls, cairn_pynotes_key(caller), callee, &place))
+    if (is_link(ctx, cairn_pynotes_key(caller), callee, &place))
         caller->instr = caller->entry->start + (uint32_t)place;
 }
 
@@ -208,7 +238,7 @@ static bool add_waiting(const struct cairn_pycontext *ctx, const struct cairn_py
         uint64_t place;
 
         holder.entry = cairn_pycodes_find(ctx->codes, holder.code);
-        if (!cairn_map_get(&ctx->calls, cairn_pynotes_key(&holder), bridge->callee, &place))
+        if (!is_link(ctx, cairn_pynotes_key(&holder), bridge->callee, &place))
             break;
         holder.instr = holder.entry->start + (uint32_t)place;
         if (!extend(bridge, &holder))
@@ -222,7 +252,7 @@ static bool resumes_itself(const struct cairn_pycontext *ctx, uint32_t key)
 {
     uint64_t ignored;
 
-    return cairn_map_get(&ctx->calls, key, key, &ignored);
+    return is_link(ctx, key, key, &ignored);
 }
 
 /* Whether the frame is of who resumes such a generator, or calls who does, who is over. */
@@ -236,9 +266,9 @@ static bool stands_on(const struct cairn_pycontext *ctx, const struct cairn_pyra
     if (!in_range(ctx, driver, bridge->callee, bridge->place))
         return false;
     if (driver == key)
-        return cairn_map_get(&ctx->calls, key, bridge->callee, &ignored);
-    return cairn_map_get(&ctx->calls, key, driver, &ignored) &&
-           imagine(ctx, driver, bridge->callee, &between) && extend(bridge, &between);
+        return is_link(ctx, key, bridge->callee, &ignored);
+    return is_link(ctx, key, driver, &ignored) && imagine(ctx, driver, bridge->callee, &between) &&
+           extend(bridge, &between);
 }
 
 /* The innermost frame of the stack that can have led there: by who mostly resumes such generators,

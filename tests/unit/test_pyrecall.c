@@ -250,6 +250,36 @@ static void test_who_resumes_it_elsewhere_is_not_who_did(void **state)
     assert_int_equal(graft(f, &base), 0);
 }
 
+/* Memory of a generator that has gone is the next one's: once in a while who waited for the former
+ * is read as who resumes the latter. That is not to be believed from then on. */
+static void test_what_was_read_wrong_once_in_a_while_is_not_learned(void **state)
+{
+    struct fixture *f = *state;
+    size_t base;
+
+    for (int i = 0; i < 500; i++) {
+        READ(f, MAIN, DRIVE, PING, SMALL);
+        assert_int_equal(cairn_pyrecall_note(&f->ctx, &f->kept), 0);
+        if (i % 100 == 0) {
+            READ(f, MAIN, PULL, PING, SMALL);
+            assert_int_equal(cairn_pyrecall_note(&f->ctx, &f->kept), 0);
+        }
+    }
+    LOSE(f, SMALL, PING);
+    READ(f, MAIN, PULL);
+    assert_int_equal(graft(f, &base), 1);
+    assert_int_equal(base, 1); /* whoever drives it is put onto main */
+    check_frame(f, 1, DRIVE, PLACE);
+    for (int i = 0; i < 5; i++) { /* a 50th of all now */
+        READ(f, MAIN, PULL, PING, SMALL);
+        assert_int_equal(cairn_pyrecall_note(&f->ctx, &f->kept), 0);
+    }
+    READ(f, MAIN, PULL);
+    assert_int_equal(graft(f, &base), 1);
+    assert_int_equal(base, 2);
+    check_frame(f, 1, PULL, PLACE);
+}
+
 static void test_a_driver_that_is_over_is_put_between(void **state)
 {
     struct fixture *f = *state;
@@ -391,6 +421,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_it_is_put_onto_whoever_is_there, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_who_resumes_it_elsewhere_is_not_who_did, set_up,
                                         tear_down),
+        cmocka_unit_test_setup_teardown(test_what_was_read_wrong_once_in_a_while_is_not_learned,
+                                        set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_driver_that_is_over_is_put_between, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(test_what_c_called_is_found_on_the_data_stack, set_up,
