@@ -31,16 +31,21 @@ class Ran:
 
 
 def peak_bytes(pid):
-    """The high-water mark of the memory of `pid`, 0 when it is gone. ru_maxrss would not do: it
-    also holds what this process had when it forked."""
+    """The high-water marks of the memory of `pid` and of its children added up, 0 when it is gone: a
+    file of another tool is read by a child. ru_maxrss would not do: it also holds what this process
+    had when it forked."""
+    peak = 0
     try:
         with open(f"/proc/{pid}/status") as status:
             for line in status:
                 if line.startswith("VmHWM:"):
-                    return int(line.split()[1]) * 1024
+                    peak = int(line.split()[1]) * 1024
+        for thread in os.listdir(f"/proc/{pid}/task"):
+            with open(f"/proc/{pid}/task/{thread}/children") as children:
+                peak += sum(peak_bytes(int(child)) for child in children.read().split())
     except (FileNotFoundError, ProcessLookupError):
         pass
-    return 0
+    return peak
 
 
 def cpu_s(pid):

@@ -98,6 +98,14 @@ def test_a_run_is_measured_and_ended():
         measure.run(["sleep", "60"], 0.2)
 
 
+def test_memory_is_that_of_children_too():
+    """As of `cairn import`, whose child reads the file."""
+    code = "import time; held = bytes(range(256)) * (1 << 18); time.sleep(0.1)"
+    parent = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {code!r}])"
+    ran = measure.run([sys.executable, "-c", parent], 20)
+    assert ran.peak_bytes > 64 << 20
+
+
 def test_a_page_does_not_say_where_the_tree_lies():
     root = Path(__file__).resolve().parents[2]
     assert results.without_place(f"{root}/build/x failed") == "build/x failed"
