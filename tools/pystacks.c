@@ -129,20 +129,27 @@ struct verdict {
     unsigned long linked; /* the old one saw further generators, and the process links them */
 };
 
-/* Whether all that stands in `thread` beyond `depth` frames says itself who resumed it, and runs
- * therefore: of a generator that has yielded that is cleared. While it changes hands a new reader
- * finds the current frame without a caller, and has to leave out all that waits for it. */
+/* Whether all that stands in `thread` beyond `depth` frames are generators (3.11 on) that say
+ * themselves who resumed them, and run therefore: of one that has yielded or is over that is cleared.
+ * While it changes hands a new reader finds the current frame without a caller, and has to leave
+ * out all that waits for it. */
 static bool is_linked(const struct cairn_pyread *read, const struct cairn_pythread *thread,
                       struct cairn_remote *remote, uint32_t depth)
 {
+    const struct cairn_pylayout *layout = &read->runtime.layout;
     const struct cairn_pyframe *frames = thread->frames;
     uint64_t previous;
+    uint8_t owner;
 
+    if (!cairn_pylayout_has(layout->frame_owner))
+        return depth == thread->depth;
     for (uint32_t i = depth; i < thread->depth; i++) {
-        if (!frames[i].address ||
-            cairn_remote_get(remote, frames[i].address + read->runtime.layout.frame_previous,
-                             &previous, sizeof(previous)) < 0 ||
-            previous != frames[i - 1].address)
+        uint64_t address = frames[i].address;
+
+        if (!address ||
+            cairn_remote_get(remote, address + layout->frame_previous, &previous, 8) < 0 ||
+            cairn_remote_get(remote, address + layout->frame_owner, &owner, 1) < 0 ||
+            owner != CAIRN_PYSTACK_OWNER_GENERATOR || previous != frames[i - 1].address)
             return false;
     }
     return true;

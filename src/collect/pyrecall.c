@@ -76,7 +76,7 @@ static int note_time(struct cairn_pycontext *ctx, uint32_t caller, uint32_t call
 
 /* Whether `caller` calls or resumes such frames, and where: seen again, and not once among
  * hundreds. Memory of a generator that has gone is the next one's: who waited for the former is
- * taken, once in some hundred thousand looks, for who resumes the latter. */
+ * taken, once in some millions of looks, for who resumes the latter. */
 static bool is_link(const struct cairn_pycontext *ctx, uint32_t caller, uint32_t callee,
                     uint64_t *ret_place)
 {

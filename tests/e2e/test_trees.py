@@ -220,7 +220,7 @@ def test_a_daemon_is_followed(cairn, interpreter):
 
 
 # At 10 kHz some of those who forked them are seen, and are gone when their children are told of.
-@pytest.mark.parametrize("rate, count", [("1khz", 12), ("10khz", 24)])
+@pytest.mark.parametrize("rate, count", [("1khz", 12), ("10khz", 40)])
 def test_daemons_are_not_taken_for_the_program(cairn, interpreter, rate, count):
     """Who forked them is over at once; they are his children all the same."""
     file, _ = cairn.record(interpreter, "trees.py", "daemons", count, options=["-r", rate])

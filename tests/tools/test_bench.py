@@ -100,10 +100,15 @@ def test_a_run_is_measured_and_ended():
 
 def test_memory_is_that_of_children_too():
     """As of `cairn import`, whose child reads the file."""
-    code = "import time; held = bytes(range(256)) * (1 << 18); time.sleep(0.1)"
-    parent = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {code!r}])"
-    ran = measure.run([sys.executable, "-c", parent], 20)
-    assert ran.peak_bytes > 64 << 20
+    child = "held = bytes(range(256)) * (1 << 18); print(len(held), flush=True); input()"
+    parent = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {child!r}])"
+    process = subprocess.Popen([sys.executable, "-c", parent], stdin=subprocess.PIPE,
+                               stdout=subprocess.PIPE)
+    with process:
+        assert int(process.stdout.readline()) == 64 << 20
+        assert measure.peak_bytes(process.pid) > 64 << 20
+        process.communicate(b"\n", timeout=20)
+    assert measure.peak_bytes(process.pid) == 0
 
 
 def test_a_page_does_not_say_where_the_tree_lies():
