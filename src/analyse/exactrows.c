@@ -309,9 +309,10 @@ bool cairn_exact_table_is_told(const struct cairn_tally *tally)
     const struct cairn_filter *filter = &tally->filter;
     const struct cairn_call_pair *pairs;
 
-    return filter->metric == CAIRN_METRIC_WALL && !filter->region && !filter->focus &&
-           !filter->ignore && !filter->only_my_code && !filter->overlays && filter->from_ns == 0 &&
-           filter->to_ns == UINT64_MAX && cairn_model_pairs(tally->model, &pairs) > 0;
+    return filter->metric == CAIRN_METRIC_WALL && !filter->region && filter->focus.count == 0 &&
+           filter->ignore.count == 0 && !filter->only_my_code && !filter->overlays &&
+           filter->from_ns == 0 && filter->to_ns == UINT64_MAX &&
+           cairn_model_pairs(tally->model, &pairs) > 0;
 }
 
 /* What is calibrated while a machine is slow may be more than all the time that was counted once it

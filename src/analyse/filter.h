@@ -10,14 +10,18 @@ enum cairn_region_length { /* of the regions of that name */
                            CAIRN_REGION_LENGTH_MIDDLE, /* without a quarter at either end */
 };
 
+struct cairn_patterns {       /* extended regexes, held against "qualname file" of each frame */
+    const char *const *items; /* borrowed; NULL: none */
+    size_t count;
+};
+
 struct cairn_filter {
     enum cairn_metric metric;
-    const char *thread;  /* NULL all; a tid, or a name (shell pattern) */
-    const char *process; /* NULL all; a pid, or a name or role (shell pattern) */
-    const char *focus;   /* NULL; extended regex on "qualname file": keep stacks that hold it */
-    unsigned overlays;   /* 0 all; enum cairn_overlay: keep samples at which one of them held */
-    const char *ignore;  /* NULL; drop stacks that hold it */
-    const char *region;  /* NULL; a shell pattern: keep times in regions of that name */
+    const char *thread;                  /* NULL all; a tid, or a name (shell pattern) */
+    const char *process;                 /* NULL all; a pid, or a name or role (shell pattern) */
+    struct cairn_patterns focus, ignore; /* keep stacks that hold each; that hold none */
+    unsigned overlays;  /* 0 all; enum cairn_overlay: keep samples at which one of them held */
+    const char *region; /* NULL; a shell pattern: keep times in regions of that name */
     enum cairn_region_length region_length;
     bool only_my_code;       /* frames of others are folded into the nearest frame of the user's */
     bool threads_joined;     /* stacks are summed over a process's threads: for who shows no

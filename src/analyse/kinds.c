@@ -170,9 +170,9 @@ static void replace_nul(struct cairn_buf *line)
             line->data[i] = 1;
 }
 
-/* Sets `flag` for every function that matches. */
+/* Sets 1 for every function that matches. */
 static int match_functions(const struct cairn_model *model, const char *text, const char *what,
-                           uint8_t flag, uint8_t *matches, struct cairn_err *err)
+                           uint8_t *matches, struct cairn_err *err)
 {
     const struct cairn_function *functions;
     size_t count = cairn_model_functions(model, &functions);
@@ -180,8 +180,6 @@ static int match_functions(const struct cairn_model *model, const char *text, co
     regex_t regex;
     int code = 0;
 
-    if (!text)
-        return 0;
     CAIRN_TRY(compile_regex(&regex, text, what, err));
     cairn_buf_init(&line, 1 << 20);
     for (size_t i = 0; i < count && code == 0; i++) {
@@ -193,15 +191,15 @@ static int match_functions(const struct cairn_model *model, const char *text, co
         if (!cairn_buf_cstr(&line))
             code = cairn_err_set(err, -CAIRN_ENOMEM, 0, "filter", "cannot search the functions");
         else if (!regexec(&regex, cairn_buf_cstr(&line), 0, NULL, 0))
-            matches[i] |= flag;
+            matches[i] = 1;
     }
     cairn_buf_release(&line);
     regfree(&regex);
     return code;
 }
 
-/* Every node from its parent, which comes before it. */
-static void walk(const struct cairn_model *model, const uint8_t *flags, const uint8_t *matches,
+/* Every node from its parent, which comes before it; all are in focus. */
+static void walk(const struct cairn_model *model, const uint8_t *flags, const uint8_t *ignored,
                  uint8_t *progress, uint8_t *kinds)
 {
     const uint8_t *marks = cairn_model_marks(model);
@@ -210,7 +208,7 @@ static void walk(const struct cairn_model *model, const uint8_t *flags, const ui
     size_t count = cairn_model_nodes(model, &nodes);
 
     cairn_model_frames(model, &frames);
-    kinds[0] = CAIRN_PHASE_STARTUP;
+    kinds[0] = CAIRN_PHASE_STARTUP | CAIRN_KIND_FOCUS;
     for (size_t i = 1; i < count; i++) {
         uint32_t function = frames[nodes[i].frame].function, parent = nodes[i].parent;
         enum progress now = step(progress[parent] & PROGRESS_MASK, flags[function]);
@@ -219,8 +217,9 @@ static void walk(const struct cairn_model *model, const uint8_t *flags, const ui
         if (flags[function] & IS_SUBPROCESS)
             below = BELOW_SUBPROCESS;
         progress[i] = (uint8_t)now | below;
-        kinds[i] = (uint8_t)phase_of(now) | matches[function] |
-                   (kinds[parent] & (CAIRN_KIND_FOCUS | CAIRN_KIND_IGNORE));
+        kinds[i] = (uint8_t)phase_of(now) | CAIRN_KIND_FOCUS | (kinds[parent] & CAIRN_KIND_IGNORE);
+        if (ignored[function])
+            kinds[i] |= CAIRN_KIND_IGNORE;
         if (flags[function] & IS_IDLE && !below)
             kinds[i] |= CAIRN_KIND_IDLE;
         if (flags[function] & IS_NO_PYTHON)
@@ -229,6 +228,24 @@ static void walk(const struct cairn_model *model, const uint8_t *flags, const ui
             kinds[i] |= CAIRN_KIND_TORN;
         if (marks[i] & CAIRN_MARK_TRUNCATED)
             kinds[i] |= CAIRN_KIND_TRUNCATED;
+    }
+}
+
+/* Leaves in focus what holds a function that matches as well. */
+static void narrow(const struct cairn_model *model, const uint8_t *matches, uint8_t *holds,
+                   uint8_t *kinds)
+{
+    const struct cairn_frame *frames;
+    const struct cairn_node *nodes;
+    size_t count = cairn_model_nodes(model, &nodes);
+
+    cairn_model_frames(model, &frames);
+    holds[0] = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (i > 0)
+            holds[i] = holds[nodes[i].parent] | matches[frames[nodes[i].frame].function];
+        if (!holds[i])
+            kinds[i] &= (uint8_t)~CAIRN_KIND_FOCUS;
     }
 }
 
@@ -243,7 +260,7 @@ int cairn_kinds_make(const struct cairn_model *model, const struct cairn_filter 
     uint8_t *matches = cairn_calloc(function_count, 1);
     uint8_t *progress = cairn_calloc(node_count, 1);
     uint8_t *kinds = cairn_calloc(node_count, 1);
-    int code;
+    int code = 0;
 
     if (!flags || !matches || !progress || !kinds) {
         code = cairn_err_set(err, -CAIRN_ENOMEM, 0, "tally", "cannot sort the stacks");
@@ -251,11 +268,15 @@ int cairn_kinds_make(const struct cairn_model *model, const struct cairn_filter 
     }
     for (size_t i = 0; i < function_count; i++)
         flags[i] = (uint8_t)judge(&functions[i]);
-    code = match_functions(model, filter->focus, "--focus", CAIRN_KIND_FOCUS, matches, err);
-    if (code == 0)
-        code = match_functions(model, filter->ignore, "--ignore", CAIRN_KIND_IGNORE, matches, err);
+    for (size_t i = 0; i < filter->ignore.count && code == 0; i++)
+        code = match_functions(model, filter->ignore.items[i], "--ignore", matches, err);
+    walk(model, flags, matches, progress, kinds);
+    for (size_t i = 0; i < filter->focus.count && code == 0; i++) {
+        memset(matches, 0, function_count);
+        code = match_functions(model, filter->focus.items[i], "--focus", matches, err);
+        narrow(model, matches, progress, kinds); /* the walk is done with `progress` */
+    }
     if (code == 0) {
-        walk(model, flags, matches, progress, kinds);
         *ret_kinds = kinds;
         kinds = NULL;
     }

@@ -6,10 +6,10 @@
 #include "tally.h"
 
 /* One byte a node. */
-#define CAIRN_KIND_PHASE 0x03 /* enum cairn_phase, as of the main thread of a program run */
-#define CAIRN_KIND_IDLE 0x04  /* its leaf waits for work */
-#define CAIRN_KIND_FOCUS 0x08 /* a frame matches the filter's focus */
-#define CAIRN_KIND_IGNORE 0x10
+#define CAIRN_KIND_PHASE 0x03     /* enum cairn_phase, as of the main thread of a program run */
+#define CAIRN_KIND_IDLE 0x04      /* its leaf waits for work */
+#define CAIRN_KIND_FOCUS 0x08     /* it holds a match of each pattern that the filter focuses on */
+#define CAIRN_KIND_IGNORE 0x10    /* and of one that it ignores */
 #define CAIRN_KIND_NO_PYTHON 0x80 /* its leaf is [not python] */
 #define CAIRN_KIND_TORN 0x20      /* cairn_model_marks() */
 #define CAIRN_KIND_TRUNCATED 0x40

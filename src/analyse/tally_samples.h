@@ -18,7 +18,7 @@ static inline bool cairn_tally_keeps_node(const struct cairn_tally *tally, uint3
 {
     uint8_t kinds = tally->kinds[node];
 
-    return !(kinds & CAIRN_KIND_IGNORE) && (!tally->filter.focus || kinds & CAIRN_KIND_FOCUS);
+    return (kinds & (CAIRN_KIND_IGNORE | CAIRN_KIND_FOCUS)) == CAIRN_KIND_FOCUS;
 }
 bool cairn_tally_keeps(const struct cairn_tally *tally, const struct cairn_sample *sample);
 

@@ -130,6 +130,7 @@ static int answer(const struct cairn_model *model, const char *name,
 {
     const char *subject = NULL;
 
+    cairn_settings_outrank(settings);
     for (size_t i = 0; i < request->parameter_count; i++)
         CAIRN_TRY(read_parameter(&request->parameters[i], settings, &subject, err));
     return cairn_ask(model, name, subject, settings, file, out, err);

@@ -135,5 +135,8 @@ int cairn_config_read(struct cairn_settings *settings, struct cairn_buf *text,
 {
     cairn_buf_init(text, PROJECT_MAX_BYTES + 1);
     CAIRN_TRY(read_project(settings, text, err));
-    return read_env(settings, err);
+    cairn_settings_outrank(settings);
+    CAIRN_TRY(read_env(settings, err));
+    cairn_settings_outrank(settings);
+    return 0;
 }

@@ -166,13 +166,26 @@ static int read_signal(const char *text, uint64_t *ret_number)
 /* Text NULL: those that the program names itself. */
 static int add_place(struct cairn_places *places, const char *text)
 {
-    if (text != NULL &&
-        (text[0] == '\0' || strchr(text, '\n') != NULL || places->count == CAIRN_PLACES_MAX))
+    size_t before = places->outranked ? 0 : places->count;
+
+    if (text != NULL && (text[0] == '\0' || before == CAIRN_PLACES_MAX))
         return -CAIRN_EUSAGE;
+    places->count = before;
+    places->outranked = false;
     places->wanted = true;
     if (text != NULL)
         places->items[places->count++] = text;
     return 0;
+}
+
+void cairn_settings_outrank(struct cairn_settings *settings)
+{
+    for (size_t i = 0; i < cairn_option_count; i++) {
+        uint8_t kind = cairn_options[i].kind;
+
+        if (kind == CAIRN_VALUE_PLACES || kind == CAIRN_VALUE_PATTERNS)
+            ((struct cairn_places *)field_of(&cairn_options[i], settings))->outranked = true;
+    }
 }
 
 static int refuse_choice(const struct cairn_option *option, const char *text, const char *origin,
@@ -235,6 +248,9 @@ int cairn_option_set(const struct cairn_option *option, const char *text, const 
         code = read_signal(text, field);
         break;
     case CAIRN_VALUE_PLACES:
+        code = text != NULL && strchr(text, '\n') != NULL ? -CAIRN_EUSAGE : add_place(field, text);
+        break;
+    case CAIRN_VALUE_PATTERNS:
         code = add_place(field, text);
         break;
     default:

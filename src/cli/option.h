@@ -25,6 +25,7 @@ enum cairn_value_kind {                      /* what it takes, and the type of i
                         CAIRN_VALUE_CHOICE,  /* uint64_t, the index of the word */
                         CAIRN_VALUE_SIGNAL,  /* uint64_t: its number */
                         CAIRN_VALUE_PLACES,  /* struct cairn_places: one more at each time */
+                        CAIRN_VALUE_PATTERNS, /* the same, of any text */
 };
 
 enum cairn_option_group { /* in the order help shows them */
@@ -78,6 +79,7 @@ enum { /* bits of cairn_option.sources: where it may be set beside the command l
 
 struct cairn_places { /* in a program: functions, modules, FILE:LINE */
     bool wanted;      /* if only those that the program names itself */
+    bool outranked;   /* they are of a source that counts less than the one that is read now */
     size_t count;
     const char *items[CAIRN_PLACES_MAX]; /* borrowed */
 };
@@ -117,8 +119,9 @@ struct cairn_settings { /* plain values; what they mean is for the commands */
     uint64_t overlay;                 /* its number, or CAIRN_CHOICE_NONE */
     const char *of;
     bool only_my_code, idle, json;
-    const char *thread, *process, *region, *focus, *ignore;
-    uint64_t region_length; /* 0: slow, 1: middle, or CAIRN_CHOICE_NONE */
+    const char *thread, *process, *region;
+    struct cairn_places focus, ignore; /* each stack has one of each; has none */
+    uint64_t region_length;            /* 0: slow, 1: middle, or CAIRN_CHOICE_NONE */
     uint64_t from_ns, to_ns;
     uint64_t format, unit, lines; /* of cairn_exporters[]; enum cairn_unit; as lines_word() */
     bool threads, processes;
@@ -183,6 +186,10 @@ const char *cairn_option_colormap(uint64_t choice);
 
 /* Every option at its default. */
 void cairn_settings_init(struct cairn_settings *settings);
+
+/* What is set from now on counts more than what was: of what may be given several times, the next
+ * takes the place of all that stands. */
+void cairn_settings_outrank(struct cairn_settings *settings);
 
 /* Reads `text` into the option's field; the text is borrowed. `origin` is what the message calls
  * it: "--rate", "CAIRN_RATE", "pyproject.toml:3: rate". Text NULL turns a flag on.

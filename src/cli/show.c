@@ -70,10 +70,10 @@ int cairn_show_filter(const struct cairn_settings *settings, struct cairn_filter
         cairn_err_add(err, "Say which ones, too: --region 'batch*'.");
         return -CAIRN_EUSAGE;
     }
-    ret_filter->focus = settings->focus;
+    ret_filter->focus = (struct cairn_patterns){settings->focus.items, settings->focus.count};
+    ret_filter->ignore = (struct cairn_patterns){settings->ignore.items, settings->ignore.count};
     if (settings->overlay != CAIRN_CHOICE_NONE)
         ret_filter->overlays = 1u << settings->overlay;
-    ret_filter->ignore = settings->ignore;
     ret_filter->only_my_code = settings->only_my_code;
     ret_filter->from_ns = settings->from_ns;
     if (settings->to_ns == 0)

@@ -141,6 +141,16 @@ static int put_recording(struct writer *w, const struct cairn_tally *tally, stru
     return 0;
 }
 
+static void put_patterns(struct writer *w, const char *key, const struct cairn_patterns *patterns)
+{
+    if (patterns->count == 0)
+        return;
+    begin_array(w, key);
+    for (size_t i = 0; i < patterns->count; i++)
+        cairn_json_text(&w->json, shown(w, cairn_span_of(patterns->items[i])));
+    cairn_json_close(&w->json);
+}
+
 /* What the page was made of, in the words of the command line; times in ns. */
 static void put_chosen(struct writer *w)
 {
@@ -148,14 +158,17 @@ static void put_chosen(struct writer *w)
     const struct {
         const char *key, *value;
     } texts[] = {
-        {"thread", filter->thread}, {"process", filter->process}, {"region", filter->region},
-        {"focus", filter->focus},   {"ignore", filter->ignore},
+        {"thread", filter->thread},
+        {"process", filter->process},
+        {"region", filter->region},
     };
 
     begin_object(w, "chosen");
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
         if (texts[i].value)
             cairn_json_put_text(&w->json, texts[i].key, shown(w, cairn_span_of(texts[i].value)));
+    put_patterns(w, "focus", &filter->focus);
+    put_patterns(w, "ignore", &filter->ignore);
     for (unsigned i = 0; i < CAIRN_OVERLAY_COUNT; i++)
         if (filter->overlays & 1u << i)
             cairn_json_put_str(&w->json, "while", cairn_overlay_name(i));

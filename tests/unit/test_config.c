@@ -52,8 +52,10 @@ static void test_settings_of_the_table_count(void **state)
                                &settings, &err),
                      0);
     assert_int_equal(settings.interval_ns, 100000);
-    assert_string_equal(settings.focus, "a\\d");
-    assert_string_equal(settings.ignore, "a\"b\\");
+    assert_int_equal(settings.focus.count, 1);
+    assert_string_equal(settings.focus.items[0], "a\\d");
+    assert_int_equal(settings.ignore.count, 1);
+    assert_string_equal(settings.ignore.items[0], "a\"b\\");
     assert_int_equal(settings.limit, 7);
     assert_true(settings.only_my_code);
 }
@@ -121,17 +123,30 @@ static void test_environment_comes_after_the_file(void **state)
     assert_int_equal(chdir(folder), 0);
     file = fopen("pyproject.toml", "w");
     assert_non_null(file);
-    fputs("[tool.cairn]\nrate = '100hz'\nmetric = 'cpu'\n", file);
+    fputs("[tool.cairn]\nrate = '100hz'\nmetric = 'cpu'\nfocus = 'a'\nignore = 'c'\n", file);
     assert_int_equal(fclose(file), 0);
 
     setenv("CAIRN_RATE", "200hz", 1);
     setenv("CAIRN_ONLY_MY_CODE", "1", 1);
+    setenv("CAIRN_FOCUS", "b", 1);
     setenv("CAIRN_METRIC", "", 1); /* empty is not there */
     cairn_settings_init(&settings);
     assert_int_equal(cairn_config_read(&settings, &text, &err), 0);
     assert_int_equal(settings.interval_ns, 5000000);
     assert_true(settings.only_my_code);
     assert_int_equal(settings.metric, CAIRN_METRIC_CPU);
+    /* Of what may be given several times, what counts more takes the place of all of the file's. */
+    assert_int_equal(settings.focus.count, 1);
+    assert_string_equal(settings.focus.items[0], "b");
+    assert_int_equal(settings.ignore.count, 1);
+    assert_string_equal(settings.ignore.items[0], "c");
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(cairn_option_set(cairn_option_find("ignore", 6, CAIRN_FOR_REPORT),
+                                          i ? "e" : "d", "--ignore", &settings, &err),
+                         0);
+    assert_int_equal(settings.ignore.count, 2);
+    assert_string_equal(settings.ignore.items[0], "d");
+    assert_string_equal(settings.ignore.items[1], "e");
     cairn_buf_release(&text);
 
     setenv("CAIRN_RATE", "fast", 1);
@@ -141,6 +156,7 @@ static void test_environment_comes_after_the_file(void **state)
 
     unsetenv("CAIRN_RATE");
     unsetenv("CAIRN_ONLY_MY_CODE");
+    unsetenv("CAIRN_FOCUS");
     unsetenv("CAIRN_METRIC");
     assert_int_equal(unlink("pyproject.toml"), 0);
     assert_int_equal(chdir(before), 0);

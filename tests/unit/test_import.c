@@ -246,7 +246,8 @@ static void test_what_was_counted_is_kept_as_it_is(void **state)
     assert_int_equal(caller[1].self_ns, 500 * MS);
     assert_string_equal(line_of(&loaded, &table, "<built-in len>")->kind, "c");
     cairn_exact_table_release(&table);
-    loaded.tally.filter.focus = "work"; /* it knows no stacks */
+    loaded.tally.filter.focus =
+        (struct cairn_patterns){(const char *const[]){"work"}, 1}; /* it knows no stacks */
     assert_false(cairn_exact_table_has(&loaded.tally));
     release(&loaded);
 }

@@ -332,7 +332,7 @@ static void test_nothing_kept_is_no_rows(void **state)
     (void)state;
 
     cairn_filter_init(&filter);
-    filter.focus = "nothing like this";
+    filter.focus = (struct cairn_patterns){(const char *const[]){"nothing like this"}, 1};
     assert_int_equal(cairn_tally_make(model, &filter, &tally, NULL), 0);
     for (int by = 0; by < CAIRN_BY_COUNT; by++) {
         struct cairn_rows rows = rows_of(&tally, (enum cairn_by)by, CAIRN_SORT_SELF);

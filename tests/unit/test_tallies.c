@@ -145,7 +145,7 @@ static void test_each_metric_is_what_a_pass_of_its_own_says(void **state)
         filter.overlays = CAIRN_OVERLAY_GC | CAIRN_OVERLAY_EXCEPTION;
         check(model, &filter);
         filter.overlays = 0;
-        filter.focus = "g";
+        filter.focus = (struct cairn_patterns){(const char *const[]){"g"}, 1};
         filter.from_ns = 300 * (uint64_t)MS;
         filter.to_ns = 2100 * (uint64_t)MS;
         check(model, &filter);

@@ -188,27 +188,35 @@ static void test_threads_outside_python_wait(void **state)
     cairn_model_free(model);
 }
 
+static struct cairn_patterns patterns(const char *const items[2])
+{
+    return (struct cairn_patterns){items, (size_t)(items[0] != NULL) + (items[1] != NULL)};
+}
+
 static void test_filters_choose_threads_stacks_and_times(void **state)
 {
     static const struct {
-        const char *thread, *process, *focus, *ignore;
+        const char *thread, *process, *focus[2], *ignore[2];
         uint64_t from_ns, to_ns, want_ticks;
     } cases[] = {
-        {NULL, NULL, NULL, NULL, 0, UINT64_MAX, 30},
-        {"MainThread", NULL, NULL, NULL, 0, UINT64_MAX, 10},
-        {"11", NULL, NULL, NULL, 0, UINT64_MAX, 10},
-        {"w*", NULL, NULL, NULL, 0, UINT64_MAX, 20},
-        {NULL, "20", NULL, NULL, 0, UINT64_MAX, 10},
-        {NULL, "python*", NULL, NULL, 0, UINT64_MAX, 30},
-        {NULL, "nothing", NULL, NULL, 0, UINT64_MAX, 0},
-        {NULL, NULL, "^g ", NULL, 0, UINT64_MAX, 5},
-        {NULL, NULL, "a\\.py$", NULL, 0, UINT64_MAX, 10},
-        {NULL, NULL, NULL, "^g ", 0, UINT64_MAX, 25},
-        {NULL, NULL, "f", "g", 0, UINT64_MAX, 5},
-        {NULL, NULL, NULL, NULL, 0, 4 * MS, 12},
-        {NULL, NULL, NULL, NULL, 4 * MS, 6 * MS, 6},
-        {NULL, NULL, NULL, NULL, 4 * MS, UINT64_MAX, 18},
-        {NULL, NULL, NULL, NULL, 99 * MS, UINT64_MAX, 0},
+        {NULL, NULL, {NULL}, {NULL}, 0, UINT64_MAX, 30},
+        {"MainThread", NULL, {NULL}, {NULL}, 0, UINT64_MAX, 10},
+        {"11", NULL, {NULL}, {NULL}, 0, UINT64_MAX, 10},
+        {"w*", NULL, {NULL}, {NULL}, 0, UINT64_MAX, 20},
+        {NULL, "20", {NULL}, {NULL}, 0, UINT64_MAX, 10},
+        {NULL, "python*", {NULL}, {NULL}, 0, UINT64_MAX, 30},
+        {NULL, "nothing", {NULL}, {NULL}, 0, UINT64_MAX, 0},
+        {NULL, NULL, {"^g "}, {NULL}, 0, UINT64_MAX, 5},
+        {NULL, NULL, {"a\\.py$"}, {NULL}, 0, UINT64_MAX, 10},
+        {NULL, NULL, {NULL}, {"^g "}, 0, UINT64_MAX, 25},
+        {NULL, NULL, {"f"}, {"g"}, 0, UINT64_MAX, 5},
+        {NULL, NULL, {"^g ", "^f "}, {NULL}, 0, UINT64_MAX, 5}, /* both on the stack */
+        {NULL, NULL, {"^g ", "^h "}, {NULL}, 0, UINT64_MAX, 0},
+        {NULL, NULL, {NULL}, {"^g ", "^h "}, 0, UINT64_MAX, 5}, /* neither */
+        {NULL, NULL, {NULL}, {NULL}, 0, 4 * MS, 12},
+        {NULL, NULL, {NULL}, {NULL}, 4 * MS, 6 * MS, 6},
+        {NULL, NULL, {NULL}, {NULL}, 4 * MS, UINT64_MAX, 18},
+        {NULL, NULL, {NULL}, {NULL}, 99 * MS, UINT64_MAX, 0},
     };
     struct cairn_model *model;
     struct story story;
@@ -234,8 +242,8 @@ static void test_filters_choose_threads_stacks_and_times(void **state)
         cairn_filter_init(&filter);
         filter.thread = cases[i].thread;
         filter.process = cases[i].process;
-        filter.focus = cases[i].focus;
-        filter.ignore = cases[i].ignore;
+        filter.focus = patterns(cases[i].focus);
+        filter.ignore = patterns(cases[i].ignore);
         filter.from_ns = cases[i].from_ns;
         filter.to_ns = cases[i].to_ns;
         tally = tally_of(model, &filter);
@@ -258,7 +266,7 @@ static void test_a_bad_regex_is_a_usage_error(void **state)
     (void)state;
 
     cairn_filter_init(&filter);
-    filter.focus = "(";
+    filter.focus = patterns((const char *const[2]){"f", "("});
     assert_int_equal(cairn_tally_make(model, &filter, &tally, &err), -CAIRN_EUSAGE);
     assert_non_null(strstr(err.text, "--focus"));
     cairn_model_free(model);
@@ -497,7 +505,7 @@ static void test_memory_that_runs_out_is_an_answer(void **state)
 
     cairn_filter_init(&filter);
     filter.only_my_code = true;
-    filter.ignore = "nothing";
+    filter.ignore = patterns((const char *const[2]){"nothing"});
     do {
         struct cairn_rows_options options = {.by = CAIRN_BY_FUNCTION};
         struct cairn_rows rows, callers, callees, self;

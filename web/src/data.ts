@@ -22,7 +22,8 @@ export interface Metric {
 }
 
 type Numbers = ArrayLike<number>;
-export type Flags = Record<string, string | number | boolean>; // of the command line; numbers: ns
+// Of the command line; numbers: ns; a list: given several times.
+export type Flags = Record<string, string | number | boolean | string[]>;
 
 interface Written extends WrittenCounts {
   schema: number;

@@ -17,21 +17,24 @@ function Chip({ kind, text, drop }: { kind: string; text: string; drop: () => vo
 }
 
 // As on the command line; numbers are moments.
-export const flagsOf = (flags: Flags): string => Object.entries(flags).map(([key, value]) =>
-  ` --${key}${value === true ? '' : ` ${quoted(typeof value === 'number' ? exactly(value)
-    : String(value))}`}`).join('');
+export const flagsOf = (flags: Flags): string => Object.entries(flags).flatMap(([key, value]) =>
+  (Array.isArray(value) ? value : [value]).map((one) => ` --${key}${one === true ? ''
+    : ` ${quoted(typeof one === 'number' ? exactly(one) : String(one))}`}`)).join('');
 
 // The same choice on the command line, of what the page was made of. When calls were, and in
 // which regions, is not in their sums.
 export function commandOf({ profile }: Page, view: View): string {
   const { threads, processes, slices, chosen } = profile.written, flags = { ...chosen };
+  const add = (key: string, pattern: string) => {
+    if (pattern) flags[key] = [...(flags[key] as string[] | undefined) ?? [], pattern];
+  };
   if (view.metric !== 'wall') flags.metric = view.metric;
   if (view.process >= 0) flags.process = String(processes[view.process].pid);
   if (view.thread >= 0) flags.thread = String(threads[view.thread].tid);
   const timed = view.metric !== 'counted';
   if (view.region >= 0 && timed) flags.region = literally(profile.inside[view.region][0]);
-  if (view.focus) flags.focus = view.focus;
-  if (view.hide) flags.ignore = flags.ignore ? `${flags.ignore}|${view.hide}` : view.hide;
+  add('focus', view.focus);
+  add('ignore', view.hide);
   if (view.idle) flags.idle = true;
   if (view.from >= 0 && timed)
     [flags.from, flags.to] = moments(slices, view.from, view.to);
