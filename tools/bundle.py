@@ -19,7 +19,8 @@ SCRIPT = ["src/main.tsx", "--bundle", "--format=iife", "--tsconfig-raw={}", "--j
 # Properties that are of the script alone, neither of the data nor of the browser: they need no names.
 OWN = ("profile written choice sums flame programOnly outermost firstLine timeless siblings isOpen "
        "hasChildren setOpen showAll waits places layer again thin parent totals func node whole found "
-       "outside sure fills pieces sides").split()
+       "outside sure fills pieces sides primitive caller callee timed hits "
+       "native folded base change words depth zoom cutoff").split()
 SCRIPT += [f"--mangle-props=^({'|'.join(OWN)})$"]
 STYLE = ["src/page.css"]
 

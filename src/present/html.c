@@ -117,7 +117,7 @@ int cairn_html(const struct cairn_model *model, const struct cairn_html_options 
                          options->follows ? " data-follows" : "",
                          options->columns ? " data-columns" : "");
     cairn_buf_add_str(buf, "></div>\n");
-    cairn_buf_add_str(buf, "<noscript>This page needs its own script, which is switched off. "
+    cairn_buf_add_str(buf, "<noscript>This page needs its script. "
                            "<code>cairn report</code> shows the same as text.</noscript>\n");
     code = put_data("data", model, options, out, err);
     if (code == 0 && options->before) {

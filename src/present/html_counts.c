@@ -376,6 +376,8 @@ int cairn_html_counts_put(struct cairn_html_counts *counts)
     if (code == 0)
         code = cairn_html_lines_put(counts);
     if (code == 0)
+        code = cairn_html_tasks_put(counts);
+    if (code == 0)
         code = cairn_html_opcodes_put(counts);
     if (code == 0)
         code = put_let_go(counts);

@@ -59,6 +59,9 @@ int cairn_html_events_put(struct cairn_html_counts *counts);
 /* Lines. */
 int cairn_html_lines_put(struct cairn_html_counts *counts);
 
+/* asyncio's tasks: "tasks", null where there were some that could not be read, and "task_count". */
+int cairn_html_tasks_put(struct cairn_html_counts *counts);
+
 /* Instructions. */
 int cairn_html_opcodes_put(struct cairn_html_counts *counts);
 

@@ -10,6 +10,7 @@
 #include "html_columns.h"
 #include "html_counts.h"
 #include "html_inside.h"
+#include "html_keys.h"
 #include "html_parts.h"
 #include "html_slices.h"
 #include "html_source.h"
@@ -381,6 +382,7 @@ static int put_words(struct writer *w, const struct cairn_tally *tally, struct c
 
     if (code == 0) {
         put_lines(w, "head", &words.head);
+        put_blocks(w, "beside", &words.beside);
         put_blocks(w, "trust", &words.quality);
         put_lines(w, "no_table", &words.no_table);
     }
@@ -476,6 +478,7 @@ static int put_all(struct writer *w, struct cairn_tallies **tallies, const struc
     cairn_json_put_bool(&w->json, "threads_joined", wall->filter.threads_joined);
     cairn_json_put_str(&w->json, "metric", cairn_metric_name(first_metric(w, calls)));
     put_chosen(w);
+    cairn_html_keys_put(&w->json);
     CAIRN_TRY(put_recording(w, wall, err));
     put_quality(w);
     CAIRN_TRY(cairn_html_tracks_put(wall, calls, w->options, ids->thread_of, ids->process_of,

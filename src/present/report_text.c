@@ -12,6 +12,7 @@
 #define OVERVIEW_LINES 8
 #define OVERVIEW_GROUPS 6
 #define OVERVIEW_WAITS 4
+#define WORDS_WAITS 10
 #define OVERVIEW_TASKS 6
 #define OVERVIEW_REGIONS 8
 #define VIEW_ROWS 25
@@ -303,6 +304,7 @@ int cairn_report_words_make(const struct cairn_tally *tally, struct cairn_report
     int code;
 
     cairn_buf_init(&ret_words->head, WORDS_MAX_BYTES);
+    cairn_buf_init(&ret_words->beside, WORDS_MAX_BYTES);
     cairn_buf_init(&ret_words->quality, WORDS_MAX_BYTES);
     cairn_buf_init(&ret_words->no_table, WORDS_MAX_BYTES);
     code = cairn_facts_make(tally, &report.facts);
@@ -317,6 +319,8 @@ int cairn_report_words_make(const struct cairn_tally *tally, struct cairn_report
     cairn_buf_release(&report.outside);
     if (code < 0)
         return code;
+    cairn_page_init(&report.page, &ret_words->beside, WORDS_COLUMNS, false);
+    cairn_report_beside(&report, WORDS_WAITS);
     cairn_page_init(&report.page, &ret_words->quality, WORDS_COLUMNS, false);
     cairn_report_quality(&report);
     cairn_page_init(&report.page, &ret_words->no_table, WORDS_COLUMNS, false);
@@ -326,6 +330,7 @@ int cairn_report_words_make(const struct cairn_tally *tally, struct cairn_report
         cairn_report_too_few(&report, &functions);
     cairn_rows_release(&functions);
     code = ret_words->head.code      ? ret_words->head.code
+           : ret_words->beside.code  ? ret_words->beside.code
            : ret_words->quality.code ? ret_words->quality.code
                                      : ret_words->no_table.code;
     return code < 0 ? cairn_err_set(err, code, 0, "report", "cannot report") : 0;
@@ -334,6 +339,7 @@ int cairn_report_words_make(const struct cairn_tally *tally, struct cairn_report
 void cairn_report_words_release(struct cairn_report_words *words)
 {
     cairn_buf_release(&words->head);
+    cairn_buf_release(&words->beside);
     cairn_buf_release(&words->quality);
     cairn_buf_release(&words->no_table);
 }

@@ -34,6 +34,7 @@ int cairn_report_text(const struct cairn_tally *tally, const struct cairn_report
  * line is whole, however long. */
 struct cairn_report_words {
     struct cairn_buf head;     /* where the time went */
+    struct cairn_buf beside;   /* what was waited for, what lay over the states */
     struct cairn_buf quality;  /* how far the numbers can be trusted */
     struct cairn_buf no_table; /* why there is nothing to rank; empty where there is */
 };

@@ -47,6 +47,7 @@ export function chartOf(profile: Profile, threads: (thread: number) => boolean,
   };
   for (let i = 0; i < timeline.length; i += 4) {
     const [thread, node, first, length] = timeline.slice(i, i + 4), box = flame.of[node];
+    if (profile.folded?.[node]) continue;
     if (!threads(thread) || !keeps(node) || flame.depth[box] > DEPTH_MAX) continue;
     lane(thread).calls.push({ first, last: first + length, row: flame.depth[box] - 1,
       func: profile.func[node], node: box, text: 0 });

@@ -2,6 +2,7 @@
 import { useMemo } from 'preact/hooks';
 import { compare, rank, type Change, type Scale, type Side, type Value } from './changes';
 import { moments, valuesOf, type Metric, type Profile } from './data';
+import { menuOf } from './menu';
 import { FunctionName, Heads, opens, Scroll, Section, useMore, usePage } from './parts';
 import type { View } from './view';
 import { allTime } from './sums';
@@ -90,34 +91,32 @@ function Rows({ rows, sides, scale, judged }: { rows: Change[]; sides: [Side, Si
   scale: Scale; judged: boolean }) {
   const { go, profile } = usePage();
   const [shown, more] = useMore(rows, ROWS);
-  const cells = (row: Change) => {
+  const line = (row: Change) => {
     const side = row.after >= 0 ? sides[1] : sides[0];
-    const index = row.after >= 0 ? row.after : row.before;
+    const index = row.after >= 0 ? row.after : row.before, here = side.profile === profile;
     const label = <FunctionName func={index} of={side.profile} />;
     const only = row.after < 0 ? 'only on the left' : row.before < 0 ? 'only on the right' : '';
-    return <>
+    return <tr key={`${row.before}:${row.after}`} {...here && menuOf({ func: index })}>
+      <td class="number">{plain(row.self.before, scale)}</td>
+      <td class="number">{plain(row.self.after, scale)}</td>
+      <Changed value={row.self} scale={scale} /><Changed value={row.total} scale={scale} />
       <td>{[verdict(row, judged), only].filter(Boolean).join(', ')}</td>
-      <td class="wide">{side.profile === profile
+      <td class="wide">{here
         ? <a href="#" {...opens(() => go({ tab: 'function', func: index }))}>{label}</a>
         : label}</td>
-    </>;
+    </tr>;
   };
   return <>
     <Scroll label="Changes"><table class="rows changes">
       <Heads of={['#Self left', '#right', '#change', '#Total change', 'Verdict', 'Function']} />
-      <tbody>{shown.map((row) => <tr key={`${row.before}:${row.after}`}>
-        <td class="number">{plain(row.self.before, scale)}</td>
-        <td class="number">{plain(row.self.after, scale)}</td>
-        <Changed value={row.self} scale={scale} /><Changed value={row.total} scale={scale} />
-        {cells(row)}
-      </tr>)}</tbody></table></Scroll>
+      <tbody>{shown.map(line)}</tbody></table></Scroll>
     {more}
   </>;
 }
 
 const metricOf = (side: Side, name: string): Metric =>
   side.profile.written.metrics.find((metric) => metric.name === name)
-    ?? { name, known: false, why: 'no calls were counted in one of them', head: [], trust: [],
+    ?? { name, known: false, why: 'no calls were counted in one of them', head: [], trust: [], beside: [],
       no_table: [], total_ns: 0, idle_ns: 0, draws: 0 };
 
 function Compared({ sides }: { sides: [Side, Side] }) {
@@ -145,10 +144,9 @@ function Compared({ sides }: { sides: [Side, Side] }) {
       : <>Changes of this metric are shown, and not judged: <code>cairn diff --metric{' '}
         {metric.name}</code> does.</>}</p>}
     <Rows rows={judged ? rows : rows.map(unjudged)} sides={sides} scale={scale} judged={judged} />
-    <p class="faint">Change: how much the right has more (+) or less (&minus;) than the left,{' '}
-      {scale === 'share' ? 'in points of a hundredth of each side\u2019s time' : 'in time'}. Intervals
-      hold for all rows together in 95 of 100 comparisons; they are of the sampling alone: two runs
-      of one program differ by more.</p>
+    <p class="faint">Change: what the right has more (+) or less (&minus;){scale === 'share'
+      && ', in points of a hundredth of each side\u2019s time'}. Intervals hold for all rows together in
+      95 of 100 comparisons, of the sampling alone: two runs differ by more.</p>
   </>;
 }
 

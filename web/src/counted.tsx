@@ -2,6 +2,7 @@
 import { useMemo } from 'preact/hooks';
 import { callRows, hottestLines, isTold, leftOut, partly, placeOf, textOf, type CallRow,
   type Opcode } from './counts';
+import { lastPart } from './data';
 import { menuOf } from './menu';
 import { Heads, Meter, Name, opens, Scroll, Section, useMore, useOrder, usePage }
   from './parts';
@@ -228,14 +229,39 @@ export function Opcodes({ rows }: { rows: Opcode[] }) {
     {more}
     <LetGo func={view.func} />
     <OfTheWhole what="These numbers are" />
-    {!profile.written.source && <p class="faint">Their arguments are in a page only when it was
-      made with --source.</p>}
+    {!profile.written.source && <p class="faint">Arguments are in a page only when it was made with
+        --source.</p>}
   </>;
 }
 
 const REGIONS = 12;
 
 // What the program said that it was at.
+// asyncio's: how long they ran and waited, and at which line most of it.
+export function Tasks() {
+  const { profile, view } = usePage(), { tasks, task_count, processes } = profile.written;
+  const wanted = view.search.toLowerCase(), text = (index: number) => textOf(profile, index);
+  const [shown, more] = useMore((tasks ?? []).filter(([name, coroutine, process]) =>
+    `${text(name)} ${text(coroutine)}`.toLowerCase().includes(wanted)
+    && (view.process < 0 || process === view.process)), REGIONS);
+  if (tasks === undefined) return null;
+  return <Section id="tasks" title="asyncio tasks">
+    {tasks === null ? <p class="faint">n/a: they could not be read.</p>
+      : <Scroll label="Tasks"><table class="rows">
+        <Heads of={['#Running', '#Waiting', 'Task']} />
+        <tbody>{shown.map(([name, coroutine, process, running, waiting, file, line, func], i) =>
+          <tr key={i} {...func >= 0 && menuOf({ func, line })}>
+            <td class="number">{time(running)}</td><td class="number">{time(waiting)}</td>
+            <td class="wide"><Name text={[text(name), text(coroutine), processes.length > 1
+              && process >= 0 && `of ${processes[process].pid}`].filter(Boolean).join(' ')} />
+              {line > 0 && <span class="faint"> waits most at{' '}
+                <Name text={`${lastPart(text(file))}:${line}`} /></span>}</td>
+          </tr>)}</tbody></table></Scroll>}
+    {more}
+    <p class="faint">Of the whole recording, {task_count} in all.</p>
+  </Section>;
+}
+
 export function Regions() {
   const { profile } = usePage(), { regions, marks, mark_count } = profile.written;
   const [shown, more] = useMore(regions ?? [], REGIONS);
@@ -254,14 +280,13 @@ export function Regions() {
       </tr>)}</tbody></table></Scroll>}
     {more}
     {regions!.some((row) => row[2] > 0) && <p class="faint">*: some began or ended outside of what
-      was recorded; they have no length, and their part in the total.</p>}
+      was recorded; they have no length.</p>}
     {marks!.length > 0 && <details><summary>{plural(mark_count!, 'mark')}{mark_count! > marks!.length
       && `, the first ${count(marks!.length)}`}</summary><Scroll label="Marks">
       <table class="rows"><Heads of={['#At', 'Mark']} /><tbody>{marks!.slice(0, 200).map(([name, , at, values], i) => <tr key={i}>
         <td class="number">{time(at)}</td><td class="wide"><Name
           text={`${textOf(profile, name)} ${textOf(profile, values)}`} /></td></tr>)}</tbody>
       </table></Scroll></details>}
-    <p class="faint">Of the whole recording. What was done in one: {profile.inside.length > 0
-      && 'Region above, or '}<code>cairn report --region NAME</code>.</p>
+    <p class="faint">Of the whole recording.</p>
   </Section>;
 }

@@ -13,6 +13,9 @@ export interface WrittenCounts {
   partial?: number[]; // functions of whose calls some are missing; not there: none can be
   untimed?: number[]; // others whose calls are all there, and not all of their times
   lines?: LineNumbers[];
+  // Name, coroutine (texts), process, running and waiting, and where: file (text), line, function.
+  tasks?: [number, number, number, number, number, number, number, number][] | null;
+  task_count?: number;
   opcodes?: OpcodeNumbers[];
   given?: number[][]; // function, offset, name, what it was (-1: others), how often, process
   let_go?: number[]; // functions whose lines and instructions were counted until it cost too much
@@ -41,7 +44,7 @@ export interface Calls extends Cells {
 
 const AGAIN = 1, PAIR_AGAIN = 2; // the function, and it and its caller, stand below as well
 
-function againOf(nodes: Int32Array, parent: Int32Array, func: Int32Array): Uint8Array {
+export function againOf(nodes: Int32Array, parent: Int32Array, func: Int32Array): Uint8Array {
   const again = new Uint8Array(parent.length);
   for (const node of nodes) {
     const callee = func[node], above = parent[node], caller = above ? func[above] : -2;

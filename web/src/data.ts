@@ -15,6 +15,7 @@ export interface Metric {
   why: string | null;
   head: string[];
   trust: [string, ...string[]][]; // a label, and its lines
+  beside: [string, ...string[]][]; // what was waited for, what lay over the states
   no_table: string[];
   total_ns: number;
   idle_ns: number;
@@ -32,6 +33,7 @@ interface Written extends WrittenCounts {
   threads_joined: boolean;
   metric: string;
   chosen: Flags; // what it was made of
+  keys: [string, string][]; // and what they do
   recording: {
     mode: string;
     program: string;
@@ -113,6 +115,7 @@ export interface Profile {
   inside: [string, Numbers[]][]; // of regions by name
   region: number; // which of these the cells are of; -1: of all
   texts: string[]; // that counts name
+  folded?: Uint8Array; // which nodes went to a line that called them (mine.ts)
   names: { func: Int32Array; box: Int32Array }; // what rows are told apart by (places.ts)
 }
 
@@ -139,7 +142,7 @@ export function visible(text: string): string {
     });
 }
 
-const lastPart = (path: string): string => path.slice(path.lastIndexOf('/') + 1);
+export const lastPart = (path: string): string => path.slice(path.lastIndexOf('/') + 1);
 
 function readFunction(written: Written, row: Written['functions'][number]): Func {
   const [name, file, module] = row.slice(0, 3).map((id) => visible(written.strings[id]));
@@ -150,7 +153,7 @@ function readFunction(written: Written, row: Written['functions'][number]): Func
 
 // Numbers the pairs {box above, function} of all nodes: as many as there are boxes. A box's number
 // is greater than that of the one above it.
-function makeBoxes(count: number, func: Int32Array, first: Int32Array, next: Int32Array,
+export function makeBoxes(count: number, func: Int32Array, first: Int32Array, next: Int32Array,
   functions: number): { of: Int32Array; above: Int32Array; funcs: Int32Array } {
   const of = new Int32Array(count), above: number[] = [0], funcs: number[] = [-1];
   const latest = new Int32Array(functions).fill(-1); // box of a function below the one in hand
@@ -183,7 +186,7 @@ function sorted(funcs: Int32Array, rank: Int32Array): Int32Array {
   return order;
 }
 
-function makeFlame(boxes: ReturnType<typeof makeBoxes>, functions: Func[]): Flame {
+export function makeFlame(boxes: ReturnType<typeof makeBoxes>, functions: Func[]): Flame {
   const { above, funcs } = boxes, total = above.length;
   const rank = new Int32Array(functions.length);
   functions.map((_, i) => i).sort((a, b) => (functions[a].text < functions[b].text ? -1 : 1))

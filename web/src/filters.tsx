@@ -36,6 +36,7 @@ export function commandOf({ profile }: Page, view: View): string {
   add('focus', view.focus);
   add('ignore', view.hide);
   if (view.idle) flags.idle = true;
+  if (view.mine) flags['only-my-code'] = true;
   if (view.from >= 0 && timed)
     [flags.from, flags.to] = moments(slices, view.from, view.to);
   return `cairn report${flagsOf(flags)}`;
@@ -100,6 +101,8 @@ export function Filters() {
       onInput={(event) => set({ search: event.currentTarget.value })} /></label>
     <label class="check"><input type="checkbox" checked={view.idle}
       onChange={(event) => go({ idle: event.currentTarget.checked })} /> Idle</label>
+    <label class="check"><input type="checkbox" checked={view.mine}
+      onChange={(event) => go({ mine: event.currentTarget.checked, zoom: 0 })} /> Only my code</label>
     <ul class="chips">
       {view.focus && <Chip kind="focus" text={view.focus} drop={() => go({ focus: '' })} />}
       {view.hide && <Chip kind="hide" text={view.hide} drop={() => go({ hide: '' })} />}

@@ -80,10 +80,10 @@ export function useFollow(first: Profile): { profile: Profile; follow: Follow;
 
 const WORDS: Record<Follow, string> = {
   no: '',
-  live: 'Live: the recording is still being written, and what is shown grows with it.',
+  live: 'Live: what is shown grows with the recording.',
   paused: 'Paused: what is shown stays as it is.',
-  ended: 'The recording has ended: this is all of it.',
-  lost: 'The server does not answer any more: what is shown stays as it is.',
+  ended: 'The recording has ended.',
+  lost: 'The server does not answer: what is shown stays as it is.',
 };
 
 // What is said aloud is said when it changes, not each time that there is more.

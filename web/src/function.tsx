@@ -54,6 +54,7 @@ function Lines({ func, lines, counted, whole }: { func: number; lines: Line[];
     const times = by.get(line), own = hits.get(line);
     return own?.timed ? [own.time, long] : [times?.total ?? 0, whole];
   };
+  const most = Math.max(...shown.map(({ line }) => heat(line)[0]));
   const ofCounted = (line?: CountedLine) => <>
     <td class="number">{line ? count(line.hits) : ''}</td>
     {clocked && <><td class="number">{line ? time(line.time) : ''}</td>
@@ -72,7 +73,8 @@ function Lines({ func, lines, counted, whole }: { func: number; lines: Line[];
       source ? 'Source' : 'Share']} />
     <tbody>{shown.map(({ line, text }) => {
       const times = by.get(line), [part, all] = heat(line);
-      return <tr key={line} class={part ? '' : 'cold'} {...menuOf({ func, line })}>
+      return <tr key={line} class={part ? part === most ? 'hottest' : '' : 'cold'}
+        tabIndex={-1} {...menuOf({ func, line })}>
         <td class="number">{line || '?'}</td>
         {counted.length > 0 && ofCounted(hits.get(line))}
         {sampled && <><td class="number">{times ? share(times.self, whole) : ''}</td>

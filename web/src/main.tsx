@@ -8,6 +8,7 @@ import { Following, FOLLOWS, useFocusKept, useFollow } from './follow';
 import { FunctionView } from './function';
 import { Help } from './help';
 import { Menu, patternOf } from './menu';
+import { onlyMine } from './mine';
 import { Overview } from './overview';
 import { usePart } from './part';
 import { Name, PageContext } from './parts';
@@ -108,13 +109,18 @@ function App({ first, before: other }: { first: Profile; before: Profile | null 
   const { view, go, set } = useView(all, limits, start);
   useFocusKept(all);
   const region = Math.min(view.region, all.inside.length - 1);
-  const profile = useMemo(() => readInside(all, region), [all, region]);
+  const seen = (whole: Profile, region: number): Profile => {
+    const inside = readInside(whole, region);
+    return view.mine ? onlyMine(inside) : inside;
+  };
+  const profile = useMemo(() => seen(all, region), [all, region, view.mine]);
   // Beside what was done in a region stands what was done in one of that name, or nothing.
   const before = useMemo(() => {
-    if (region < 0 || !other) return other;
-    const same = other.inside.findIndex(([name]) => name === all.inside[region][0]);
-    return same < 0 ? null : readInside(other, same);
-  }, [other, all, region]);
+    if (!other) return other;
+    const same = region < 0 ? -1
+      : other.inside.findIndex(([name]) => name === all.inside[region][0]);
+    return region >= 0 && same < 0 ? null : seen(other, same);
+  }, [other, all, region, view.mine]);
   const [help, setHelp] = useState(false);
   const [{ tab, metric, time }, waits, lacks, failed] = usePart(profile, view,
     written.metrics.find((each) => each.name === view.metric)!, follow !== 'no');
@@ -136,13 +142,18 @@ function App({ first, before: other }: { first: Profile; before: Profile | null 
       'm': () => go({ metric: limits.metrics[(limits.metrics.indexOf(view.metric) + 1)
         % limits.metrics.length] }),
       'i': () => go({ idle: !view.idle }),
+      'c': () => go({ mine: !view.mine, zoom: 0 }),
       'f': () => exactly() && go({ focus: exactly(), zoom: 0 }),
       'h': () => exactly() && go({ hide: exactly(), zoom: 0 }),
       'o': () => view.func >= 0 && go({ tab: 'function' }),
       't': () => go({ from: -1, to: -1 }),
       's': () => go({ shape: SHAPES[(SHAPES.indexOf(view.shape) + 1) % SHAPES.length] }),
       'x': () => go({ focus: '', hide: '', search: '', process: -1, thread: -1, from: -1, to: -1,
-        region: -1, zoom: 0 }),
+        region: -1, mine: false, zoom: 0 }),
+      'Enter': () => {
+        document.querySelector<HTMLElement>('#top ~ * a, #lines ~ * .hottest')?.[
+          view.tab === 'function' ? 'focus' : 'click']();
+      },
       '[': () => history.back(),
       ']': () => history.forward(),
       '?': () => setHelp(true),
@@ -151,6 +162,8 @@ function App({ first, before: other }: { first: Profile; before: Profile | null 
       const within = event.target as HTMLElement;
       const writing = within.matches('input[type=search], input[type=range], select, dialog *');
       if (writing || event.altKey || event.ctrlKey || event.metaKey || !keys[event.key]) return;
+      // What has the focus has its own.
+      if (event.key === 'Enter' && within !== document.body && within.id !== 'panel') return;
       event.preventDefault();
       keys[event.key]();
     };
@@ -160,7 +173,8 @@ function App({ first, before: other }: { first: Profile; before: Profile | null 
 
   const Shown = VIEWS[tab];
   const program = visible(written.recording.program) || 'recording';
-  const page = { profile, before, view, metric, choice, sums, waits, go, set };
+  const zoomed = view.zoom < profile.flame.count ? view : { ...view, zoom: 0 };
+  const page = { profile, before, view: zoomed, metric, choice, sums, waits, go, set };
   return <PageContext.Provider value={page}>
     <header>
       <div class="headline">
@@ -181,7 +195,7 @@ function App({ first, before: other }: { first: Profile; before: Profile | null 
       </div>
       <Menu />
     </main>
-    <Help open={help} close={() => setHelp(false)} />
+    <Help open={help} close={() => setHelp(false)} keys={written.keys} />
   </PageContext.Provider>;
 }
 

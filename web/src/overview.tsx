@@ -1,19 +1,19 @@
 // Overview: where the time went, in words, and how far the numbers can be trusted.
 import { useMemo } from 'preact/hooks';
-import { PHASES, PROGRAM, STATES } from './data';
-import { CallTable, HotLines, Regions } from './counted';
+import { PHASES, PROGRAM, STATES, type Metric } from './data';
+import { CallTable, HotLines, Regions, Tasks } from './counted';
 import { hasCalls, isTold } from './counts';
 import { flagsOf } from './filters';
 import { menuOf } from './menu';
 import { FunctionName, Heads, opens, Scroll, Section, Times, usePage, type Page } from './parts';
 import { functionRows, stateTimes, sumUp } from './sums';
-import { bound, count, plural, share, time } from './words';
+import { bound, share, time } from './words';
 
 const TOP = 10;
 
 const isFiltered = ({ view }: Page): boolean =>
   view.process >= 0 || view.thread >= 0 || view.focus !== '' || view.hide !== ''
-  || view.from >= 0 || view.region >= 0;
+  || view.from >= 0 || view.region >= 0 || view.mine;
 
 export interface Part { name: string; value: number; kind: string }
 
@@ -72,43 +72,30 @@ function TopCalls() {
     : `all ${time(sums.base)}`}`}><CallTable found={null} most={TOP} choice={own} /></Section>;
 }
 
+const Facts = ({ of }: { of: Metric['trust'] }) => <dl class="facts">
+  {of.map(([label, ...lines]) => <><dt>{label}</dt>
+    <dd>{lines.map((text) => <div><bdi>{text}</bdi></div>)}</dd></>)}</dl>;
+
+// What there may be beside sums: keys of the data.
+const HELD = ['calls', 'table', 'lines', 'opcodes', 'tasks', 'regions', 'marks', 'timeline', 'source'] as const;
+
 function Contents() {
-  const { profile } = usePage();
-  const { written, functions, cells } = profile, { slices } = written;
-  const environment = Object.entries(written.recording.environment);
+  const { profile } = usePage(), { written } = profile, { recording } = written;
   const chosen = flagsOf(written.chosen);
   return <details><summary>What is in this file</summary>
     <ul>
-      <li>Sums of {profile.count - 1} stacks of {functions.length} functions, {cells.count} by{' '}
-        {written.threads_joined ? 'process' : 'thread'}, phase and time (in {plural(slices.count,
-        'slice')} of {time(slices.width_ns)}), for each metric; no samples.</li>
-      {written.threads_joined && <li>Threads are added up: there are too many stacks to keep each
-        thread&rsquo;s.</li>}
-      {profile.calls && <li>Calls that were counted, {profile.calls.count} sums by thread and
-        stack.</li>}
-      {written.table && <li>Calls that another tool counted, by function and by caller.</li>}
-      {written.lines && <li>{plural(written.lines.length, 'line')} that were counted.</li>}
-      {written.opcodes && <li>{plural(written.opcodes.length, 'instruction')} that were
-        counted{written.source ? '' : ', by name alone'}.</li>}
-      {written.regions && <li>{plural(written.regions.length, 'name')} of regions,{' '}
-        {plural(written.bands?.length ?? 0, 'region')} with its time, what was done in those of{' '}
-        {plural(profile.inside.length, 'name')},{' '}
-        {plural(written.marks?.length ?? 0, 'mark')}{written.redacted && ' without its values'}.</li>}
-      {written.timeline && <li>{count(written.timeline.length / 4)} of{' '}
-        {plural(written.timeline_calls!, 'call')} of a timeline, the longest.</li>}
-      <li>{written.source ? 'Lines of source of functions that ran.' : 'No source.'}</li>
+      <li>Sums of {profile.count - 1} stacks by {written.threads_joined ? 'process (there are too '
+        + 'many for threads)' : 'thread'}, phase and time; no samples
+        {HELD.map((key) => `, ${written[key] ? '' : 'no '}${key}`)}.</li>
       <li>{written.redacted
-        ? 'Redacted: no environment, no command line; home folder and user name are taken out, '
-          + 'paths cut.'
+        ? 'Redacted: no environment, no command line, no values of marks; home folder and user '
+          + 'name are taken out, paths cut.'
         : 'Names and paths as they were recorded, the command line, and these facts.'}</li>
       {chosen && <li>Only what was chosen when it was made:{chosen}</li>}
     </ul>
-    <dl class="facts">
-      {written.recording.command && <><dt>command</dt>
-        <dd><bdi>{written.recording.command}</bdi></dd></>}
-      {environment.map(([key, value]) => <><dt>{key}</dt><dd><bdi>{value}</bdi></dd></>)}
-      <dt>made by</dt><dd>Cairn {written.version}</dd>
-    </dl>
+    <Facts of={[...recording.command ? [['command', recording.command]] : [],
+      ...Object.entries(recording.environment), ['made by', `Cairn ${written.version}`]
+    ] as Metric['trust']} />
   </details>;
 }
 
@@ -132,14 +119,16 @@ export function Overview() {
           : <p class="faint">n/a: no samples were taken here.</p>}
       </Section>
     </div>
+    {metric.beside.length > 0 && <Section id="findings" title="Waits and overlays">
+      <Facts of={metric.beside} /></Section>}
     {sums.idle > 0 && <p>{time(sums.idle)} of waiting for work {view.idle ? 'is counted in.'
       : 'is set apart (Idle counts it in).'}</p>}
     {metric.known && (hasCalls(profile, page.choice) ? <TopCalls /> : <Top />)}
     <HotLines />
+    <Tasks />
     <Regions />
     <Section id="quality" title="Data quality">
-      <dl class="facts">{metric.trust.map(([label, ...lines]) => <><dt>{label}</dt>
-        <dd>{lines.map((text) => <div>{text}</div>)}</dd></>)}</dl>
+      <Facts of={metric.trust} />
     </Section>
     <Contents />
   </>;

@@ -61,7 +61,7 @@ function sideAt(profile: Profile, side: string): string {
 export function placeOf(profile: Profile, view: View): Place {
   const { flame, functions, written } = profile;
   const zoom: string[] = [];
-  for (let box = view.zoom; box > 0; box = flame.parent[box])
+  for (let box = view.mine ? 0 : view.zoom; box > 0; box = flame.parent[box])
     zoom.unshift(keyOf(functions[flame.func[box]]));
   return {
     func: view.func < 0 ? '' : keyOf(functions[view.func]), zoom,

@@ -108,7 +108,7 @@ function Lanes({ within, title }: { within: number; title: string }) {
         left: `x${chosen[0]}-${chosen[1]}`, right: `r${chosen[0]}-${chosen[1]}` })}>
         Compare with the rest</button>}</div>}
     {profile.written.lanes && (view.focus || view.hide) && <p class="faint">Drawn of all stacks: with so
-      many, the page has no times of those in focus. All else on the page is of what is chosen.</p>}
+      many, the page has no times of those in focus.</p>}
     <p class="detail">{at || chosen ? tell() : <span class="faint">Draw over a part of it to choose
       that time everywhere; a click drops it.</span>}</p>
   </Section>;

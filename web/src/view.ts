@@ -16,6 +16,7 @@ export interface View {
   hide: string;
   search: string;
   idle: boolean;
+  mine: boolean; // only the user's code
   from: number; // slices of the time: from this one on, up to before that one; -1: all
   to: number;
   region: number; // what was done in regions of that name; -1: all
@@ -31,7 +32,7 @@ export interface View {
 
 export const START: View = {
   tab: 'overview', metric: '', process: -1, thread: -1, focus: '', hide: '', search: '',
-  idle: false, from: -1, to: -1, region: -1, func: -1, zoom: 0, shape: 'icicle', depth: 0, cutoff: 0,
+  idle: false, mine: false, from: -1, to: -1, region: -1, func: -1, zoom: 0, shape: 'icicle', depth: 0, cutoff: 0,
   left: '', right: '', scale: 'share',
 };
 
@@ -67,6 +68,7 @@ export function readView(hash: string, limits: Limits, start: View): View {
     hide: words.get('hide') ?? '',
     search: words.get('search') ?? '',
     idle: words.get('idle') === '1',
+    mine: words.get('mine') === '1',
     from: part ? from : -1,
     to: part ? to : -1,
     region: index(words.get('region'), limits.regions, -1),
@@ -91,6 +93,7 @@ export function writeView(view: View, start: View): string {
   if (view.hide) words.set('hide', view.hide);
   if (view.search) words.set('search', view.search);
   if (view.idle) words.set('idle', '1');
+  if (view.mine) words.set('mine', '1');
   if (view.from >= 0) words.set('from', String(view.from));
   if (view.from >= 0) words.set('to', String(view.to));
   if (view.region >= 0) words.set('region', String(view.region));
