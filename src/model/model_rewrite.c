@@ -51,7 +51,7 @@ static int rewrite_tracks(struct rewriting *r)
     struct cairn_model *model = r->model;
 
     for (size_t i = 0; i < model->processes.count; i++) {
-        CAIRN_TRY(rewrite(r, CAIRN_TOLD_NAME, &model->processes.items[i].name));
+        CAIRN_TRY(rewrite(r, CAIRN_TOLD_PROCESS, &model->processes.items[i].name));
         CAIRN_TRY(rewrite(r, CAIRN_TOLD_COMMAND, &model->processes.items[i].command));
     }
     for (size_t i = 0; i < model->threads.count; i++)

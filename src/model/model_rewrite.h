@@ -8,7 +8,8 @@
 #include "model.h"
 
 enum cairn_told_kind {
-    CAIRN_TOLD_NAME, /* of a function, a process, a thread, a task */
+    CAIRN_TOLD_NAME, /* of a function, a thread, a task */
+    CAIRN_TOLD_PROCESS,
     CAIRN_TOLD_TEXT, /* that rows name: what was waited for ("read /etc/passwd"), what a mark says
                       */
     CAIRN_TOLD_PATH, /* of a file of Python */

@@ -118,7 +118,9 @@ static int put_recording(struct writer *w, const struct cairn_tally *tally, stru
         facts.program = cairn_model_env(tally->model, "import.file");
     begin_object(w, "recording");
     cairn_json_put_str(&w->json, "mode", facts.attached ? "attach" : "run");
-    cairn_json_put_text(&w->json, "program", shown(w, facts.program));
+    cairn_buf_clear(&w->text);
+    cairn_redact_path(&w->options->redact, facts.program, &w->text);
+    cairn_json_put_text(&w->json, "program", cairn_buf_span(&w->text));
     if (w->options->redact.on)
         cairn_json_put_null(&w->json, "command");
     else

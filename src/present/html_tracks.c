@@ -84,7 +84,9 @@ static int put_processes(struct tracks *tracks)
         cairn_roles_label(&tracks->wall->roles, (uint32_t)i, &tracks->label);
         cairn_json_object(json);
         cairn_json_put_u64(json, "pid", processes[i].pid);
-        put_text(tracks, "role", cairn_buf_span(&tracks->label));
+        cairn_buf_clear(&tracks->shown);
+        cairn_redact_path(&tracks->options->redact, cairn_buf_span(&tracks->label), &tracks->shown);
+        cairn_json_put_text(json, "role", cairn_buf_span(&tracks->shown));
         cairn_json_close(json);
         CAIRN_TRY(after_item(tracks, i));
     }

@@ -243,5 +243,22 @@ def test_redacted_no_format_says_who_and_where(cairn, python, folder):
     assert sum(whole) == pytest.approx(sum(shared), abs=len(whole))
 
 
+def test_redacted_paths_of_windows_and_names_that_are_command_lines_are_cut(cairn, folder):
+    (folder / "c.txt").write_text("main (/home/bob/p/a.py:10);win (C:\\Users\\dave\\proj\\a.py:4);"
+                                  "unc (\\\\srv\\bobby\\x.py:3) 50\n")
+    assert cairn("export", "-f", "collapsed", "--redact", "c.txt").expect().text == \
+        "main (a.py:10);win (a.py:4);unc (x.py:3) 50\n"
+    events = []
+    for pid, name in (12, "Process 12: python ~/x/m.py --token abc"), (13, "C:\\q\\t.exe -x abc"):
+        events += [{"ph": "M", "name": "process_name", "pid": pid, "tid": 1, "args": {"name": name}},
+                   {"ph": "X", "name": "f", "pid": pid, "tid": 1, "ts": 0, "dur": 1000}]
+    (folder / "t.json").write_text(json.dumps(events))
+    for name in "pprof perfetto chrome firefox speedscope".split():
+        shared = unpacked(cairn("export", "-f", name, "--redact", "t.json").expect().out)
+        assert b"abc" not in shared and b"q\\" not in shared, name
+    assert b"Process 12: m.py" in \
+        unpacked(cairn("export", "-f", "pprof", "--redact", "t.json").expect().out)
+
+
 def unpacked(data):
     return gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data
