@@ -33,13 +33,14 @@ static int show_help(const struct cairn_command *command)
     return status;
 }
 
-static int show_version(void)
+/* `name`: "cairn", or the tool whose words it was asked with. */
+static int show_version(const char *name)
 {
     struct cairn_buf out;
     int status;
 
     cairn_buf_init(&out, HELP_MAX_BYTES);
-    cairn_buf_add_str(&out, "cairn " CAIRN_VERSION "\n");
+    cairn_buf_printf(&out, "%s " CAIRN_VERSION "\n", name);
     status = cairn_say_out(&out);
     cairn_buf_release(&out);
     return status;
@@ -94,7 +95,7 @@ static int call_command(const struct cairn_command *command, const char *python,
     else if (call.settings.help)
         status = show_help(command);
     else if (call.settings.version)
-        status = show_version();
+        status = show_version(command->bit == CAIRN_FOR_SNAKEVIZ ? command->name : "cairn");
     else
         status = command->run(&call);
     cairn_buf_release(&config);
@@ -132,7 +133,7 @@ int cairn_main(int argc, char **argv)
     if (strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "--help") == 0)
         return show_help(NULL);
     if (strcmp(argv[1], "--version") == 0)
-        return show_version();
+        return show_version("cairn");
     if (argv[1][0] == '-' || cairn_target_is_script(argv[1]))
         return call_command(cairn_command_find("run"), NULL, argc - 1, argv + 1);
     return refuse_word(argv[1]);

@@ -654,6 +654,13 @@ const struct cairn_option cairn_options[] = {
      .offset = FIELD(by_self),
      .brief = "colour functions by their own time",
      .detail = "Not by their total."},
+    {.name = "colour-nodes-by-selftime",
+     .kind = CAIRN_VALUE_FLAG,
+     .group = CAIRN_GROUP_SHOW,
+     .commands = CAIRN_FOR_GPROF2DOT,
+     .offset = FIELD(by_self),
+     .brief = "the same as --color-nodes-by-selftime",
+     .detail = "gprof2dot takes both."},
     {.name = "strip",
      .letter = 's',
      .kind = CAIRN_VALUE_FLAG,
@@ -1045,9 +1052,18 @@ const struct cairn_option cairn_options[] = {
      .kind = CAIRN_VALUE_FLAG,
      .group = CAIRN_GROUP_GENERAL,
      .commands =
-         FOR_ALL & ~(CAIRN_FOR_KERNPROF | CAIRN_FOR_LINE_PROFILER), /* they have their own */
+         FOR_ALL & ~(CAIRN_FOR_KERNPROF | CAIRN_FOR_LINE_PROFILER | /* they have their own */
+                     CAIRN_FOR_SNAKEVIZ),
      .offset = FIELD(version),
      .brief = "the version of Cairn",
+     .detail = "With nothing else."},
+    {.name = "version",
+     .letter = 'v',
+     .kind = CAIRN_VALUE_FLAG,
+     .group = CAIRN_GROUP_GENERAL,
+     .commands = CAIRN_FOR_SNAKEVIZ,
+     .offset = FIELD(version),
+     .brief = "the version of Cairn, as snakeviz tells its own",
      .detail = "With nothing else."},
 };
 const size_t cairn_option_count = sizeof(cairn_options) / sizeof(cairn_options[0]);

@@ -150,3 +150,13 @@ def test_cprofilev_runs_a_script_first(cairn, python, folder):
 @pytest.mark.parametrize("words", [["cprofilev"], ["snakeviz"], ["snakeviz", "a", "b"]])
 def test_without_a_file_it_says_so(cairn, words):
     assert cairn(*words).expect(harness.USAGE).talk
+
+
+@pytest.mark.parametrize("word", ["-v", "--version"])
+def test_snakeviz_tells_its_version_as_the_real_one(cairn, word):
+    pytest.importorskip("snakeviz", reason="snakeviz is not installed: tests/requirements.txt")
+    real = subprocess.run([sys.executable, "-m", "snakeviz", word], capture_output=True, text=True, check=True)
+    told = cairn("snakeviz", word).expect().text
+    version = cairn("--version").expect().text.removeprefix("cairn ")
+    assert told == f"snakeviz {version}"
+    assert real.stdout.split()[0] == "snakeviz" and len(real.stdout.split()) == 2
