@@ -1,42 +1,45 @@
 #include "export.h"
 
+#include "exactrows.h"
 #include "exporters.h"
+#include "facts.h"
 
 const struct cairn_exporter cairn_exporters[] = {
     {"collapsed", "one line a stack: for flamegraph.pl, inferno, grep",
      "when things happened, and states; threads and processes only with --threads and --processes",
-     false, false, cairn_export_collapsed},
+     false, false, true, cairn_export_collapsed},
     {"speedscope", "JSON for https://www.speedscope.app", "when things happened, and states", false,
-     true, cairn_export_speedscope},
+     true, true, cairn_export_speedscope},
     {"pprof", "profile.proto, gzipped: for `go tool pprof`", "when things happened", true, true,
-     cairn_export_pprof},
+     true, cairn_export_pprof},
     {"perfetto", "a trace for https://ui.perfetto.dev: slices, states and samples of each thread",
      "which part of a sample each state took (the one that took most is shown), nor when each of "
      "the samples was that follow one another on one stack (they are one, with their sum)",
-     true, true, cairn_export_perfetto},
+     true, true, true, cairn_export_perfetto},
     {"chrome", "its slices as JSON: for chrome://tracing as well", "states and stack samples",
-     false, true, cairn_export_chrome},
+     false, true, true, cairn_export_chrome},
     {"firefox", "JSON for https://profiler.firefox.com, with states as markers",
-     "which part of a sample each state took: the one that took most is shown", false, true,
+     "which part of a sample each state took: the one that took most is shown", false, true, true,
      cairn_export_firefox},
-    {"cpuprofile", "V8's format: for VS Code, Chromium's tools", "states", false, true,
+    {"cpuprofile", "V8's format: for VS Code, Chromium's tools", "states", false, true, true,
      cairn_export_cpuprofile},
     {"csv", "rows of the table, for spreadsheets", "stacks, when things happened, and states",
-     false, false, cairn_export_csv},
+     false, false, false, cairn_export_csv},
     {"flamegraph", "a picture to search and to zoom: one SVG",
-     "when things happened, states, threads and processes", false, false, cairn_export_flamegraph},
+     "when things happened, states, threads and processes", false, false, true,
+     cairn_export_flamegraph},
     {"pstats", "what cProfile writes: for pstats, snakeviz, gprof2dot",
      "stacks, lines, threads, processes or states: each function has its direct callers alone",
-     true, false, cairn_export_pstats},
+     true, false, false, cairn_export_pstats},
     {"callgrind", "for KCachegrind and callgrind_annotate",
      "stacks, threads, processes or states: lines and calls alone, and calls, where they were "
      "not counted, is how many samples met one",
-     false, false, cairn_export_callgrind},
+     false, false, false, cairn_export_callgrind},
     {"dot", "a graph of calls in gprof2dot's look: for graphviz",
      "stacks, but each function with its direct callers alone, and not what is below --node-thres "
      "and --edge-thres",
-     false, false, cairn_export_dot},
-    {NULL, NULL, NULL, false, false, NULL},
+     false, false, false, cairn_export_dot},
+    {NULL, NULL, NULL, false, false, false, NULL},
 };
 
 enum cairn_export_lines cairn_export_lines_or(const struct cairn_export_options *options,
@@ -50,6 +53,28 @@ static bool needs_moments(const struct cairn_exporter *exporter)
 {
     return exporter->write == cairn_export_chrome || exporter->write == cairn_export_perfetto ||
            exporter->write == cairn_export_firefox || exporter->write == cairn_export_cpuprofile;
+}
+
+/* Whether a number goes out that comes of stacks. Rows of functions are the file's own where it
+ * tells of calls. */
+static bool gives_stacks(const struct cairn_exporter *exporter, const struct cairn_tally *tally,
+                         const struct cairn_export_options *options)
+{
+    bool by_function = exporter->write != cairn_export_csv || options->by == CAIRN_BY_FUNCTION;
+
+    return exporter->stacks || !by_function || !cairn_exact_table_has(tally);
+}
+
+static void put_inference(const struct cairn_exporter *exporter, const struct cairn_tally *tally,
+                          const struct cairn_export_options *options)
+{
+    const char *inference = cairn_facts_inference(tally->model);
+
+    if (!inference || !options->lost || !gives_stacks(exporter, tally, options))
+        return;
+    if (options->lost->size_bytes > 0)
+        cairn_buf_add_str(options->lost, "; ");
+    cairn_buf_printf(options->lost, "true stacks: %s", inference);
 }
 
 int cairn_export(const struct cairn_exporter *exporter, const struct cairn_tally *tally,
@@ -75,6 +100,7 @@ int cairn_export(const struct cairn_exporter *exporter, const struct cairn_tally
         return code;
     }
     code = exporter->write(tally, options, out);
+    put_inference(exporter, tally, options);
     /* What the outlet could not do, cairn_outlet_finish() tells better. */
     if (code < 0 && !out->sys)
         cairn_err_set(err, code, 0, "export", "cannot export as %s: %s", exporter->name,

@@ -36,6 +36,7 @@ struct cairn_exporter {
     const char *lost; /* what it never holds, and a recording does */
     bool binary;      /* not for a terminal */
     bool threads;     /* tells threads apart, asked or not */
+    bool stacks;      /* holds stacks */
     int (*write)(const struct cairn_tally *tally, const struct cairn_export_options *options,
                  struct cairn_outlet *out);
 };

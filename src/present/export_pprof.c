@@ -7,6 +7,7 @@
 #include "alloc.h"
 #include "escape.h"
 #include "exporters.h"
+#include "facts.h"
 #include "gzip_out.h"
 #include "intern.h"
 #include "pprof.pb-c.h"
@@ -194,12 +195,28 @@ static int put_states(struct pprof *p, const struct cairn_cell *cell, Pprof__Lab
     return 0;
 }
 
+/* Who reads the file elsewhere is told as well. */
+static int put_comment(struct pprof *p)
+{
+    const char *inference = cairn_facts_inference(p->tally->model);
+    Pprof__Profile profile = PPROF__PROFILE__INIT;
+    int64_t comment;
+
+    if (!inference)
+        return 0;
+    CAIRN_TRY(text_of(p, inference, &comment));
+    profile.n_comment = 1;
+    profile.comment = &comment;
+    return put(p, &profile);
+}
+
 static int put_all(struct pprof *p)
 {
     Pprof__Label labels[LABEL_COUNT];
 
     CAIRN_TRY(text_of(p, "", &(int64_t){0}));
     CAIRN_TRY(put_types(p));
+    CAIRN_TRY(put_comment(p));
     for (size_t i = 0; i < p->tally->cell_count; i++) {
         const struct cairn_cell *cell = &p->tally->cells[i];
 

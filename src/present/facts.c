@@ -111,6 +111,19 @@ static void gather_environment(const struct cairn_tally *tally, struct cairn_fac
     facts->timeless = equals(cairn_model_env(model, "import.times"), "none");
 }
 
+const char *cairn_facts_inference(const struct cairn_model *model)
+{
+    struct cairn_span stacks = cairn_model_env(model, "import.stacks");
+
+    if (equals(stacks, "none"))
+        return "stacks and their totals are inferred (the file that was read knows lines, and "
+               "nothing of who called whom)";
+    if (equals(stacks, "inferred"))
+        return "stacks and their totals are inferred (the file that was read knows who called "
+               "whom, and no stacks)";
+    return NULL;
+}
+
 struct gathering {
     const struct cairn_tally *tally;
     struct cairn_facts *facts;

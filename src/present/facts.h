@@ -40,6 +40,10 @@ struct cairn_facts {
 /* 0 or -CAIRN_ENOMEM. Nothing to release. */
 int cairn_facts_make(const struct cairn_tally *tally, struct cairn_facts *ret_facts);
 
+/* What of the stacks of a guest is no fact, in words for who takes them elsewhere; NULL: they are
+ * its own. */
+const char *cairn_facts_inference(const struct cairn_model *model);
+
 /* As a member of an object; null: it was not recorded. */
 void cairn_facts_put(struct cairn_json *json, const char *key, uint64_t value);
 

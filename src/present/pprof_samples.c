@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "alloc.h"
+#include "escape.h"
 #include "facts.h"
 #include "pprof_split.h"
 
@@ -305,6 +306,20 @@ static int add_cells(struct adding *a)
     return 0;
 }
 
+/* Comments of the first file that has some. What is inferred is one. */
+static int add_comments(struct cairn_pprof *pprof, const struct cairn_model *model)
+{
+    const char *inference = cairn_facts_inference(model);
+
+    if (inference)
+        pprof->inference = inference;
+    if (pprof->comments != 0)
+        return 0;
+    return add_text(
+        pprof, inference ? cairn_span_of(inference) : cairn_model_env(model, "import.comments"),
+        &pprof->comments);
+}
+
 int cairn_pprof_add(struct cairn_pprof *pprof, const struct cairn_tally *tally,
                     const struct cairn_pprof_kind *kind, enum cairn_pprof_role role, double scale)
 {
@@ -322,8 +337,8 @@ int cairn_pprof_add(struct cairn_pprof *pprof, const struct cairn_tally *tally,
         add_times(pprof, tally);
     if (code == 0 && pprof->binary == 0)
         code = add_text(pprof, cairn_model_env(tally->model, "import.binary"), &pprof->binary);
-    if (code == 0 && pprof->comments == 0)
-        code = add_text(pprof, cairn_model_env(tally->model, "import.comments"), &pprof->comments);
+    if (code == 0)
+        code = add_comments(pprof, tally->model);
     free(a.frame_of);
     cairn_vec_release(&a.path);
     return code;

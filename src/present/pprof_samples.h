@@ -69,6 +69,7 @@ struct cairn_pprof {
     struct cairn_pprof_kind kinds[CAIRN_PPROF_COLUMNS]; /* of the first tally */
     size_t kind_count, kind_usual;
     uint32_t comments;            /* text: a line each */
+    const char *inference;        /* cairn_facts_inference() of what was added; NULL: none */
     uint32_t binary;              /* text: the file that ran; 0: not known */
     int64_t duration_ns, time_ns; /* 0: not known */
     int64_t total;                /* set by cairn_pprof_sum() */

@@ -1,6 +1,7 @@
 """`cairn export`: every format opens, and its sum is the model's."""
 import gzip
 import json
+import marshal
 import xml.etree.ElementTree as ElementTree
 
 import fastjsonschema
@@ -258,6 +259,38 @@ def test_redacted_paths_of_windows_and_names_that_are_command_lines_are_cut(cair
         assert b"abc" not in shared and b"q\\" not in shared, name
     assert b"Process 12: m.py" in \
         unpacked(cairn("export", "-f", "pprof", "--redact", "t.json").expect().out)
+
+
+NO_STACKS = {"a.prof": marshal.dumps({("a.py", 1, "main"): (1, 1, 0.5, 2.0, {}), ("a.py", 5, "work"): (
+    3, 3, 1.5, 1.5, {("a.py", 1, "main"): (3, 3, 1.5, 1.5)})}),
+    "a.callgrind": b"events: ns\nfl=a.py\nfn=main\n1 500\ncfn=work\ncalls=3 5\n1 1500\nfn=work\n5 1500\n"}
+
+
+@pytest.mark.parametrize("file", NO_STACKS)
+def test_it_is_told_that_stacks_are_inferred(cairn, folder, file):
+    (folder / file).write_bytes(NO_STACKS[file])
+    for name in ("collapsed speedscope pprof perfetto chrome firefox cpuprofile flamegraph csv "
+                 "pstats callgrind dot").split():
+        ended = cairn("export", "-f", name, file).expect()
+        inferred = name not in ("csv", "pstats", "callgrind", "dot")
+        assert ended.talk.count("are inferred") == inferred, (name, ended.talk)
+        assert ended.talk.count(f"{name} does not hold") >= 1
+    by_line = cairn("export", "-f", "csv", "--by", "line", file).expect()
+    assert by_line.talk.count("are inferred") == 1
+    for words in ["-top"], ["-traces"], ["-raw"]:
+        ended = cairn("pprof", *words, file).expect()
+        assert ended.talk.count("are inferred") == 1, words
+    told = cairn("pprof", "-comments", file).expect()
+    assert "are inferred" in told.text and "inferred" not in told.talk
+    (folder / "again.pb.gz").write_bytes(cairn("export", "-f", "pprof", file).expect().out)
+    assert cairn("pprof", "-comments", "again.pb.gz").expect().text == told.text
+
+
+def test_of_true_stacks_nothing_is_said_to_be_inferred(cairn, folder):
+    (folder / "x").write_text("a;b 3\na 2\n")
+    for words in ["export", "-f", "collapsed"], ["export", "-f", "pprof"], ["pprof", "-top"]:
+        assert "inferred" not in cairn(*words, "x").expect().talk
+    assert cairn("pprof", "-comments", "x").expect().text == ""
 
 
 def unpacked(data):
