@@ -522,7 +522,7 @@ static int load_batch(struct cairn_pycodes *codes, struct cairn_pyarrival *batch
             continue;
         cairn_pyarrival_fingerprint(l, &batch[i], print);
         for (int part = CAIRN_PYPART_NAME; part <= CAIRN_PYPART_FILE; part++)
-            strs[some++] = (struct cairn_pystr){.kind = CAIRN_PYSTR_STR, .address = print[part]};
+            strs[some++] = (struct cairn_pystr){.kind = CAIRN_PYSTR_CUT, .address = print[part]};
         strs[some++] = (struct cairn_pystr){.kind = CAIRN_PYSTR_BYTES,
                                             .address = print[CAIRN_PYPART_LINETABLE]};
         strs[some++] = instructions_of(l, &batch[i]);

@@ -35,6 +35,24 @@ static uint64_t u64_at(const uint8_t *head, uint32_t place)
     return value;
 }
 
+/* Longer than any that a target has room for: what says so is no str any more. */
+#define LENGTH_MAX ((uint64_t)1 << 32)
+
+/* Whether a str of so many characters is taken; sets how much of it is read. */
+static bool take_length(struct cairn_pystr *str, uint64_t length)
+{
+    str->whole_bytes = 0;
+    str->size_bytes = length * str->char_bytes;
+    if (length <= CAIRN_PYSTR_MAX_BYTES / str->char_bytes)
+        return true;
+    if (str->kind != CAIRN_PYSTR_CUT || length > LENGTH_MAX)
+        return false;
+    str->whole_bytes = str->size_bytes;
+    if (str->size_bytes > CAIRN_PYSTR_CUT_BYTES)
+        str->size_bytes = CAIRN_PYSTR_CUT_BYTES;
+    return true;
+}
+
 /* Judges the head; sets where the characters are. */
 static bool take_head(const struct cairn_pylayout *l, const struct cairn_pytable *table,
                       struct cairn_pystr *str)
@@ -50,14 +68,33 @@ static bool take_head(const struct cairn_pylayout *l, const struct cairn_pytable
     memcpy(&state, str->head + l->unicode_state, sizeof(state));
     length = u64_at(str->head, l->unicode_length);
     kind = state >> table->kind_bit & 7;
-    if (!(state >> table->compact_bit & 1) || (kind != 1 && kind != 2 && kind != 4) ||
-        length > CAIRN_PYSTR_MAX_BYTES / kind)
+    if (!(state >> table->compact_bit & 1) || (kind != 1 && kind != 2 && kind != 4))
         return false;
     str->char_bytes = (uint8_t)kind;
-    str->size_bytes = length * kind;
+    if (!take_length(str, length))
+        return false;
     str->data = str->address +
                 (state >> table->ascii_bit & 1 ? l->unicode_ascii_data : l->unicode_compact_data);
     return true;
+}
+
+/* A long str ends with a character that is 0, as every str does: a length that was read torn, or of
+ * what is no str any more, hardly ever leads to one. */
+static int check_ends(struct cairn_remote *remote, struct cairn_pystr *strs, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        uint32_t end = 0;
+        int code;
+
+        if (!strs[i].ok || !strs[i].whole_bytes)
+            continue;
+        code =
+            cairn_remote_get(remote, strs[i].data + strs[i].whole_bytes, &end, strs[i].char_bytes);
+        if (code == -CAIRN_EGONE || code == -CAIRN_EPERM)
+            return code;
+        strs[i].ok = code == 0 && end == 0;
+    }
+    return 0;
 }
 
 static int read_heads(struct cairn_remote *remote, const struct cairn_pylayout *l,
@@ -84,7 +121,7 @@ static int read_heads(struct cairn_remote *remote, const struct cairn_pylayout *
             strs[i].ok = ok[i] && take_head(l, table, &strs[i]);
         }
     }
-    return 0;
+    return check_ends(remote, strs, count);
 }
 
 static uint32_t char_at(const uint8_t *data, size_t index, uint8_t char_bytes)
@@ -104,15 +141,20 @@ static bool is_ascii(const uint8_t *data, size_t size_bytes)
     return true;
 }
 
+#define ELLIPSIS 0x2026
+
 /* Turns the characters into UTF-8 at the end of the buffer. */
 static int to_utf8(struct cairn_pystr *str, struct cairn_buf *buf)
 {
     size_t start = buf->size_bytes;
+    bool cut = str->whole_bytes > str->size_bytes;
 
-    if (str->char_bytes == 1 && is_ascii(buf->data + str->place, (size_t)str->size_bytes))
+    if (!cut && str->char_bytes == 1 && is_ascii(buf->data + str->place, (size_t)str->size_bytes))
         return 0;
     for (size_t i = 0; i < str->size_bytes / str->char_bytes; i++)
         cairn_text_utf8_add(buf, char_at(buf->data + str->place, i, str->char_bytes));
+    if (cut)
+        cairn_text_utf8_add(buf, ELLIPSIS);
     str->place = start;
     str->size_bytes = buf->size_bytes - start;
     return buf->code;
@@ -141,7 +183,7 @@ static int read_data(struct cairn_remote *remote, struct cairn_pystr *strs, size
     for (size_t i = 0; i < count; i++) {
         if (strs[i].ok && strs[i].size_bytes)
             strs[i].ok = ok[some++];
-        if (strs[i].ok && strs[i].kind == CAIRN_PYSTR_STR)
+        if (strs[i].ok && strs[i].kind <= CAIRN_PYSTR_CUT)
             CAIRN_TRY(to_utf8(&strs[i], buf));
     }
     for (size_t i = 0; i < count; i++)

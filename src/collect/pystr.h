@@ -12,9 +12,15 @@
 #include "remote.h"
 
 #define CAIRN_PYSTR_MAX_BYTES 4096                    /* of a str, as it lies in the target */
+#define CAIRN_PYSTR_CUT_BYTES 16384                   /* of one that may be cut: no more is read */
 #define CAIRN_PYSTR_BYTES_MAX_BYTES ((size_t)1 << 20) /* of a bytes object, or raw memory */
 
-enum cairn_pystr_kind { CAIRN_PYSTR_STR, CAIRN_PYSTR_BYTES, CAIRN_PYSTR_RAW };
+enum cairn_pystr_kind {
+    CAIRN_PYSTR_STR,
+    CAIRN_PYSTR_CUT, /* a str of which the beginning will do, with "…" behind it */
+    CAIRN_PYSTR_BYTES,
+    CAIRN_PYSTR_RAW,
+};
 
 struct cairn_pystr {
     enum cairn_pystr_kind kind;
@@ -26,6 +32,7 @@ struct cairn_pystr {
     /* Own. */
     uint8_t head[64];
     uint64_t data, size_bytes;
+    uint64_t whole_bytes; /* of a long str; 0: a usual one */
     size_t place;
     uint8_t char_bytes;
 };
