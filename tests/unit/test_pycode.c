@@ -10,6 +10,7 @@
 #include "err.h"
 #include "objects.h"
 #include "pycode.h"
+#include "pystr.h"
 
 #define NOW_NS UINT64_C(1000000000)
 #define STATE_ASCII 0x64u /* compact, ASCII, one byte a character: 3.8 to 3.13 */
@@ -128,6 +129,45 @@ static void test_code_is_read(void **state)
     assert_int_equal(entry->unit_count, UNITS);
 }
 
+#define LONG_BYTES 20000
+
+/* Gives the code a name of `LONG_BYTES` letters; where it ends. */
+static uint64_t give_long_name(struct world *world)
+{
+    const struct cairn_pylayout *l = &world->layout;
+    uint64_t name = objects_make(&world->objects, l->unicode_ascii_data + LONG_BYTES + 8, 0);
+
+    objects_put(&world->objects, name + l->unicode_length, LONG_BYTES);
+    put_u32(world, name + l->unicode_state, STATE_ASCII);
+    memset(world->objects.memory + (name + l->unicode_ascii_data - OBJECTS_BASE), 'x', LONG_BYTES);
+    objects_put(&world->objects, world->code + l->code_name, name);
+    return name + l->unicode_ascii_data + LONG_BYTES;
+}
+
+static void test_a_long_name_is_cut(void **state)
+{
+    struct world *world = *state;
+    const struct cairn_pycode_entry *entry;
+
+    give_long_name(world);
+    entry = load(world, NOW_NS);
+    assert_non_null(entry);
+    assert_true(entry->named);
+    assert_int_equal(entry->code.name.size_bytes, CAIRN_PYSTR_CUT_BYTES + strlen("…"));
+    assert_memory_equal(entry->code.name.data + CAIRN_PYSTR_CUT_BYTES - 1, "x…", strlen("x…"));
+}
+
+/* As when the length is another's by now. */
+static void test_a_length_that_leads_to_no_end_is_not_believed(void **state)
+{
+    struct world *world = *state;
+    const struct cairn_pycode_entry *entry;
+
+    put_u32(world, give_long_name(world), 'x');
+    entry = load(world, NOW_NS);
+    assert_true(!entry || !entry->named);
+}
+
 static void test_every_count_of_references_is_one(void **state)
 {
     struct world *world = *state;
@@ -236,6 +276,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_code_is_read, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_a_long_name_is_cut, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_a_length_that_leads_to_no_end_is_not_believed, setup,
+                                        teardown),
         cmocka_unit_test_setup_teardown(test_every_count_of_references_is_one, setup, teardown),
         cmocka_unit_test_setup_teardown(test_freed_memory_is_no_code, setup, teardown),
         cmocka_unit_test_setup_teardown(test_code_that_is_gone, setup, teardown),
