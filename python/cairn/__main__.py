@@ -22,6 +22,11 @@ def become(name):
     return main([name, *sys.argv[1:]])
 
 
+def become_runner(name):
+    """The same for one that runs a program: by the Python that was asked."""
+    return main(arguments([name, *sys.argv[1:]]))
+
+
 def main(words=None):
     command = cairn.find_command()
     if command is None:

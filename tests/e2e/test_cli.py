@@ -15,6 +15,10 @@ COMMANDS = ["run", "trace", "lines", "count", "dis", "attach", "dump", "report",
             "import", "merge", "pstats", "gprof2dot", "pprof", "snakeviz", "cprofilev", "doctor",
             "help", "completions", "man"]
 
+# `cairn NAME` that is `python -m cairn.NAME` as well.
+TOOLS = ["trace", "lines", "count", "dis", "cprofile", "kernprof", "line_profiler", "imports", "pstats", "gprof2dot",
+         "pprof", "snakeviz", "cprofilev"]
+
 
 def interval_of(cairn, python, folder, *options, **env):
     """ms, as the recording tells it and its ticks are due: those of them that came late were missed."""
@@ -276,3 +280,22 @@ def test_newest_recording_is_read(cairn, python, folder):
     newest = max((folder / ".cairn").glob("*.cairn"), key=lambda p: p.stat().st_mtime_ns)
     told = cairn("report", "--json").expect().json()["recording"]["file"]
     assert told == os.path.join(".cairn", newest.name)
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+def test_every_tool_is_a_module(cairn, python, folder, tool):
+    env = cairn.environment(PYTHONPATH=str(harness.built_package()))
+    ended = execute([python.executable, "-m", f"cairn.{tool}", "--help"], cwd=folder, env=env).expect()
+    assert ended.talk == "" and ended.text.lower().startswith("usage: "), ended.text
+    assert execute([python.executable, "-c", f"import cairn.{tool}"], cwd=folder, env=env).expect().out == b""
+
+
+@pytest.mark.parametrize("tool", ["trace", "count", "lines"])
+def test_tools_that_run_a_program_run_it_by_the_python_that_was_asked(cairn, python, folder, tool):
+    env = cairn.environment(PYTHONPATH=str(harness.built_package()))
+    (folder / "who.py").write_text("import sys\nprint(sys.executable, sys.argv)\n")
+    words = ["--report", "none", "-o", "x.cairn", "who.py", "-o"]
+    ended = execute([python.executable, "-m", f"cairn.{tool}", *words], cwd=folder, env=env).expect()
+    assert ended.text == f"{python.executable} ['who.py', '-o']\n"
+    ended = execute([python.executable, "-m", "cairn.dis", "nothing", "x.cairn"], cwd=folder, env=env)
+    assert "nothing" in ended.talk and "No module" not in ended.talk

@@ -1,0 +1,7 @@
+"""`python -m cairn.lines [OPTIONS] PROGRAM` is `cairn lines [OPTIONS] PROGRAM`, with this Python for the program."""
+import sys
+
+from cairn.__main__ import become_runner
+
+if __name__ == "__main__":
+    sys.exit(become_runner("lines"))
