@@ -490,7 +490,8 @@ void cairn_exact_enter(struct cairn_exact *exact, const void *key, uintptr_t fra
     thread->busy = false;
 }
 
-void cairn_exact_count(struct cairn_exact *exact, const void *key, uintptr_t caller, void *callee)
+static inline __attribute__((always_inline)) void count(struct cairn_exact *exact, const void *key,
+                                                        uintptr_t caller, void *callee, int calls)
 {
     const void *apart = (const void *)((uintptr_t)key | CAIRN_EXACT_COUNTED);
     struct cairn_exact_node *parent, *node;
@@ -503,10 +504,10 @@ void cairn_exact_count(struct cairn_exact *exact, const void *key, uintptr_t cal
         node = child_of(exact, thread, parent, apart, callee);
     if (node != NULL) {
         parent->recent = node;
-        node->calls++;
+        node->calls += calls;
         if (__builtin_expect(cairn_exact_is_fold(node), 0)) {
-            ((struct cairn_exact_fold *)node)->outer_calls++;
-            ((struct cairn_exact_fold *)node)->edge_calls++;
+            ((struct cairn_exact_fold *)node)->outer_calls += calls;
+            ((struct cairn_exact_fold *)node)->edge_calls += calls;
         }
     } else {
         thread->tally.lost++;
@@ -514,6 +515,16 @@ void cairn_exact_count(struct cairn_exact *exact, const void *key, uintptr_t cal
     if (exact->meter.on)
         cairn_meter_count(exact, thread, key);
     thread->busy = false;
+}
+
+void cairn_exact_count(struct cairn_exact *exact, const void *key, uintptr_t caller, void *callee)
+{
+    count(exact, key, caller, callee, 1);
+}
+
+void cairn_exact_uncount(struct cairn_exact *exact, const void *key, uintptr_t caller, void *callee)
+{
+    count(exact, key, caller, callee, -1);
 }
 
 static __attribute__((noinline)) struct cairn_exact_node *pair_of(struct cairn_exact *exact,
@@ -610,6 +621,32 @@ void cairn_exact_leave_top(struct cairn_exact *exact, uintptr_t frame)
 
     if (thread != NULL && thread->depth > 0 && thread->stack[thread->depth - 1].frame == frame)
         (void)end_call(exact, thread, frame);
+}
+
+/* A place in the timeline is the next call's again, unless a ring gave it to another thread. */
+static void take_back_event(struct cairn_exact_thread *thread, const struct cairn_exact_entry *top)
+{
+    struct cairn_event *event = top->event;
+
+    if (event == NULL || thread->event != event + 1 || event->start != top->start)
+        return;
+    event->start = 0;
+    thread->event = event;
+}
+
+void cairn_exact_take_back(struct cairn_exact *exact, uintptr_t frame)
+{
+    struct cairn_exact_thread *thread = thread_of(exact);
+    const struct cairn_exact_entry *top;
+
+    if (thread == NULL || thread->depth == 0 || thread->stack[thread->depth - 1].frame != frame)
+        return;
+    thread->busy = true;
+    top = &thread->stack[--thread->depth];
+    take_back_event(thread, top);
+    if (exact->meter.on)
+        meter(exact, thread, top->node, false, 0);
+    thread->busy = false;
 }
 
 /* What a generator's node has beside its calls; NULL: no memory. */

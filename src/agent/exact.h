@@ -110,11 +110,16 @@ void cairn_exact_clear(struct cairn_exact *exact);
 void cairn_exact_enter(struct cairn_exact *exact, const void *key, uintptr_t frame,
                        uintptr_t caller, void *callee);
 void cairn_exact_leave(struct cairn_exact *exact, uintptr_t frame);
-/* The same of what may never have been seen entering. */
+/* It is over, and was no call: a generator was thrown into before its body began. */
+void cairn_exact_take_back(struct cairn_exact *exact, uintptr_t frame);
+/* The same as leave of what may never have been seen entering. */
 void cairn_exact_leave_top(struct cairn_exact *exact, uintptr_t frame);
 
 /* A call that is not timed, whose end nobody tells: that it began, and below whom. */
 void cairn_exact_count(struct cairn_exact *exact, const void *key, uintptr_t caller, void *callee);
+/* It was none, as in cairn_exact_take_back(). */
+void cairn_exact_uncount(struct cairn_exact *exact, const void *key, uintptr_t caller,
+                         void *callee);
 
 /* The same where no stack is kept: `caller`, a key, is what called, NULL: nothing did. `calling` is
  * to `learn` for it what `callee` is for the key. */

@@ -4,6 +4,7 @@ Judges are a slow tracer in Python and the numbers that a program knows of itsel
 (tests/targets/exact_work.py); where CPython's own profiler is wrong, that is shown first.
 """
 import ast
+import json
 import os
 import pstats
 import shutil
@@ -93,6 +94,19 @@ def test_counts_are_those_of_a_tracer_in_python(counted, interpreter):
     quality = report["quality"]
     assert quality["cut_short"] is False and quality["events_lost"] == 0
     assert quality["events"] == sum(r["calls"] + r["resumes"] for r in report["rows"])
+
+
+def test_generators_that_never_began_are_no_calls(cairn, interpreter, counts_place):
+    file, _ = cairn.record(interpreter, SCRIPT, "unbegun", options=["--timeline"], env=counts_place)
+    report = cairn.report(file)
+    rows = rows_of(report)
+    assert [rows["countdown"][key] for key in NUMBERS[:3]] == [1, 1, 1]
+    assert "outer" not in rows and rows["leaf"]["calls"] == 21
+    quality = report["quality"]
+    assert quality["events"] == sum(r["calls"] + r["resumes"] for r in report["rows"])
+    events = json.loads(cairn("export", "-f", "chrome", file).expect().out)["traceEvents"]
+    begun = [e["name"] for e in events if e["ph"] == "B"]
+    assert begun.count("countdown") == 2 and begun.count("leaf") == 21 and "outer" not in begun
 
 
 def test_threads_are_not_mixed(cairn, counted, interpreter):

@@ -209,6 +209,11 @@ def generators():
         half.throw(ValueError("not caught"))
     except ValueError:
         spend(1)
+    numbers(4).close()
+    try:
+        numbers(4).throw(ValueError("before it began"))
+    except ValueError:
+        spend(1)
     closed = tidy()
     next(closed)
     closed.close()

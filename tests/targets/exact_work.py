@@ -5,6 +5,8 @@ usage: exact_work.py CASE [reference | peer]
 With `reference` a tracer in Python notes the calls of this file while CASE runs, with `peer` it
 runs under cProfile; both print what they counted as JSON.
 """
+import dis
+import inspect
 import json
 import multiprocessing
 import os
@@ -15,6 +17,7 @@ import time
 
 HERE = __file__
 SLEEP_S = 0.05
+GENERATORS = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 
 
 def leaf():
@@ -135,6 +138,23 @@ def calls():
             pass
     Thing().method()
     wait_between()
+
+
+def unbegun():
+    """One body begins, and goes on once; Python enters the frames of 30 others all the same."""
+    for _ in range(10):
+        for thrown in (countdown(2), outer()):
+            try:
+                thrown.throw(ValueError)
+            except ValueError:
+                leaf()
+        countdown(2).close()
+    sends = countdown(2)
+    next(sends)
+    try:
+        sends.throw(ValueError)
+    except ValueError:
+        leaf()
 
 
 def many(barrier):
@@ -286,6 +306,8 @@ class Reference:
         if event != "call":
             if stack:
                 stack.pop()
+            if self.frames.get(id(frame)) is frame and frame.f_lasti < body_of(frame.f_code):
+                self.take_back(frame.f_code.co_name, stack)
             return
         name = frame.f_code.co_name
         begins = id(frame) not in self.frames
@@ -301,6 +323,23 @@ class Reference:
                 key = f"{name} {stack[-1]}"
                 self.callers[key] = self.callers.get(key, 0) + 1
         stack.append(name if frame.f_code.co_filename == HERE else None)
+
+
+    def take_back(self, name, stack):
+        self.rows[name][0] -= 1
+        self.rows[name][1] -= name not in stack
+        key = f"{name} {stack[-1] if stack else None}"
+        if self.callers.get(key):
+            self.callers[key] -= 1
+            if self.callers[key] == 0:
+                del self.callers[key]
+
+
+def body_of(code):
+    """Where the body of a generator begins: in front of it stands one that Python entered to end it."""
+    if not code.co_flags & GENERATORS or code.co_filename != HERE:
+        return -1
+    return next((one.offset for one in dis.get_instructions(code) if one.opname == "RESUME"), 0)
 
 
 def reference(work):

@@ -193,6 +193,34 @@ static void test_pairs_that_are_counted_alone(void **state)
     assert_int_equal(book.learnt, 3);
 }
 
+static void test_what_never_began_is_taken_back(void **state)
+{
+    for (size_t nodes = 0; nodes <= NODES; nodes += NODES) { /* 0: all of it folded */
+        struct book book = {0};
+        struct cairn_exact exact;
+        struct cairn_exact_sums sums;
+
+        (void)state;
+        begin(&exact, &book, MOST, nodes);
+        cairn_exact_enter(&exact, &keys[0], 100, 0, NULL);
+        cairn_exact_enter(&exact, &keys[1], 200, 100, NULL);
+        book.now += 5;
+        cairn_exact_take_back(&exact, 200);
+        cairn_exact_count(&exact, &keys[2], 100, NULL);
+        cairn_exact_count(&exact, &keys[2], 100, NULL);
+        cairn_exact_uncount(&exact, &keys[2], 100, NULL);
+        cairn_exact_take_back(&exact, 200); /* it is not there */
+        cairn_exact_leave(&exact, 100);
+        assert_int_equal(cairn_exact_sums_make(&exact, &sums), 0);
+        expect(sum_of(&sums, 0), 1, 1, 5, 5);
+        expect(sum_of(&sums, 1), 0, 0, 0, 0);
+        expect(sum_of(&sums, 2), 1, 1, 0, 0);
+        expect(pair_of(&sums, 0, 2), 1, 1, 0, 0);
+        cairn_exact_sums_release(&sums);
+        cairn_exact_release(&exact);
+    }
+}
+
 static void test_callers_are_not_told_apart_where_nobody_asks(void **state)
 {
     struct book book = {0};
@@ -745,6 +773,7 @@ int main(void)
         cmocka_unit_test(test_recursion_counts_its_time_once),
         cmocka_unit_test(test_calls_that_are_counted_alone),
         cmocka_unit_test(test_pairs_that_are_counted_alone),
+        cmocka_unit_test(test_what_never_began_is_taken_back),
         cmocka_unit_test(test_callers_are_not_told_apart_where_nobody_asks),
         cmocka_unit_test(test_who_was_never_seen_leaves_nothing),
         cmocka_unit_test(test_a_stack_heals_by_who_leaves_and_by_who_calls),

@@ -29,15 +29,7 @@ static PyObject *no_more; /* what a callback returns so that it is not called ag
 /* The unit at which the frame stands that runs the code. */
 static inline uint32_t unit_now(PyObject *code)
 {
-    const struct _PyInterpreterFrame *frame = cairn_frame_now();
-#if PY_VERSION_HEX >= 0x030d0000
-    const char *at = (const char *)frame->instr_ptr;
-#else
-    const char *at = (const char *)frame->prev_instr;
-#endif
-
-    return (uint32_t)((size_t)(at - ((PyCodeObject *)code)->co_code_adaptive) /
-                      sizeof(_Py_CODEUNIT));
+    return (uint32_t)cairn_frame_unit(cairn_frame_now(), (PyCodeObject *)code);
 }
 
 /* A frame that was thrown into, and the line that it was suspended at. Where its handler lies on

@@ -46,6 +46,16 @@ static __attribute__((noinline)) PyObject *pass_end(PyObject *self, cairn_frame 
     return Py_NewRef(no_more);
 }
 
+/* Whether it was thrown into before its body began: Python enters it all the same. */
+static bool never_began(PyObject *self, PyObject *code, cairn_frame *frame)
+{
+    const PyCodeObject *of = (const PyCodeObject *)code;
+
+    return profiler_of(self)->apart &&
+           of->co_flags & (CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR) &&
+           cairn_frame_unit(frame, of) < of->_co_firsttraceable;
+}
+
 static PyObject *on_enter(PyObject *self, PyObject *const *args, size_t nargs, PyObject *names)
 {
     (void)nargs, (void)names;
@@ -70,6 +80,8 @@ static PyObject *on_unwind(PyObject *self, PyObject *const *args, size_t nargs, 
     cairn_frame *frame = cairn_frame_now();
 
     (void)nargs, (void)names;
+    if (never_began(self, args[0], frame))
+        Py_RETURN_NONE;
     if (!cairn_on_leave(profiler_of(self), args[0], frame)) {
         Py_DECREF(pass_end(self, frame));
         cairn_meter_pass(exact_of(self));
@@ -87,7 +99,8 @@ static PyObject *on_resume(PyObject *self, PyObject *const *args, size_t nargs, 
 
 static PyObject *on_throw(PyObject *self, PyObject *const *args, size_t nargs, PyObject *names)
 {
-    if (cairn_gate_of(profiler_of(self), args[0], NULL) > CAIRN_GATE_COUNT)
+    if (cairn_gate_of(profiler_of(self), args[0], NULL) > CAIRN_GATE_COUNT &&
+        !never_began(self, args[0], cairn_frame_now()))
         return on_resume(self, args, nargs, names);
     Py_RETURN_NONE;
 }

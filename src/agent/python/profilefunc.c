@@ -100,6 +100,20 @@ static bool yields(PyFrameObject *frame, const PyCodeObject *code, const PyObjec
 #endif
 }
 
+/* Whether a frame ends that was thrown into before its body began: that it would be is not to be
+ * seen until 3.10, when it begins. */
+static bool never_began(PyFrameObject *frame, const PyCodeObject *code, const PyObject *result)
+{
+    if (result != NULL ||
+        (code->co_flags & (CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR)) == 0)
+        return false;
+#if PY_VERSION_HEX >= 0x030b0000
+    return PyFrame_GetLasti(frame) / (int)sizeof(_Py_CODEUNIT) < code->_co_firsttraceable;
+#else
+    return frame->f_lasti < 0;
+#endif
+}
+
 static int set_thread(PyThreadState *thread, Py_tracefunc function, PyObject *profiler)
 {
 #if PY_VERSION_HEX >= 0x03090000
@@ -197,6 +211,18 @@ static void enter(struct cairn_profiler *profiler, PyFrameObject *frame)
         cairn_exact_enter(&profiler->exact, key, address_of(frame), caller, callee);
 }
 
+static void leave(struct cairn_profiler *profiler, PyFrameObject *frame, const PyObject *result)
+{
+    const PyCodeObject *code = code_of(frame);
+
+    if (profiler->apart && yields(frame, code, result))
+        cairn_exact_suspend(&profiler->exact, address_of(frame));
+    else if (profiler->apart && never_began(frame, code, result))
+        cairn_exact_take_back(&profiler->exact, address_of(frame));
+    else
+        cairn_exact_leave(&profiler->exact, address_of(frame));
+}
+
 static void count_event(struct cairn_profiler *profiler, PyFrameObject *frame, int what,
                         PyObject *arg)
 {
@@ -208,10 +234,7 @@ static void count_event(struct cairn_profiler *profiler, PyFrameObject *frame, i
         enter(profiler, frame);
         break;
     case PyTrace_RETURN:
-        if (profiler->apart && yields(frame, code_of(frame), arg))
-            cairn_exact_suspend(&profiler->exact, address_of(frame));
-        else
-            cairn_exact_leave(&profiler->exact, address_of(frame));
+        leave(profiler, frame, arg);
         break;
     case PyTrace_C_CALL:
         key = profiler->builtins && PyCFunction_Check(arg) ? method_of(arg) : NULL;
@@ -231,7 +254,7 @@ static void count_event(struct cairn_profiler *profiler, PyFrameObject *frame, i
 
 /* An event of code that is not counted, or as it begins alone; it may have been so since it ran. */
 static void pass_event(struct cairn_profiler *profiler, PyFrameObject *frame, int what,
-                       enum cairn_gate gate)
+                       const PyObject *arg, enum cairn_gate gate)
 {
     const void *key = code_of(frame);
     PyObject *callee[] = {(PyObject *)(uintptr_t)key, NULL};
@@ -239,6 +262,9 @@ static void pass_event(struct cairn_profiler *profiler, PyFrameObject *frame, in
     if (gate == CAIRN_GATE_COUNT && what == PyTrace_CALL &&
         !(profiler->apart && goes_on(frame, key)))
         cairn_exact_count(&profiler->exact, key, caller_of(frame), callee);
+    else if (gate == CAIRN_GATE_COUNT && what == PyTrace_RETURN && profiler->apart &&
+             never_began(frame, key, arg))
+        cairn_exact_uncount(&profiler->exact, key, caller_of(frame), callee);
     else if (what == PyTrace_CALL || what == PyTrace_C_CALL)
         cairn_meter_pass(&profiler->exact);
     else if (profiler->leaves)
@@ -280,7 +306,7 @@ static int on_event(PyObject *self, PyFrameObject *frame, int what, PyObject *ar
         (gate == CAIRN_GATE_ITSELF && (what == PyTrace_CALL || what == PyTrace_RETURN)))
         count_event(profiler, frame, what, arg);
     else
-        pass_event(profiler, frame, what, gate);
+        pass_event(profiler, frame, what, arg, gate);
     if (is_native)
         watch(profiler, what != PyTrace_C_CALL, arg);
     return 0;

@@ -29,6 +29,19 @@ static inline const struct _PyInterpreterFrame *cairn_frame_now(void)
 #endif
 }
 
+/* The unit of the code at which its frame stands. */
+static inline int cairn_frame_unit(const struct _PyInterpreterFrame *frame,
+                                   const PyCodeObject *code)
+{
+#if PY_VERSION_HEX >= 0x030d0000
+    const char *at = (const char *)frame->instr_ptr;
+#else
+    const char *at = (const char *)frame->prev_instr;
+#endif
+
+    return (int)((at - code->co_code_adaptive) / (Py_ssize_t)sizeof(_Py_CODEUNIT));
+}
+
 /* The frame of the Python code that called this one, across what C has in between. */
 static inline const struct _PyInterpreterFrame *cairn_frame_caller(
     const struct _PyInterpreterFrame *frame)
