@@ -90,6 +90,21 @@ static bool is_text(struct cairn_span text, const char *other)
     return text.size_bytes == size_bytes && !memcmp(text.data, other, size_bytes);
 }
 
+static bool ends_with(struct cairn_span text, const char *end)
+{
+    size_t size_bytes = strlen(end);
+
+    return text.size_bytes >= size_bytes &&
+           !memcmp(text.data + text.size_bytes - size_bytes, end, size_bytes);
+}
+
+/* What begins counting runs before the program; a stack that was read in part may begin in it. */
+static bool is_own(const struct cairn_function *function)
+{
+    return ends_with(function->file, "/cairn/_site/_cairn_counting.py") ||
+           ends_with(function->file, "/cairn/_site/sitecustomize.py");
+}
+
 static unsigned judge(const struct cairn_function *function)
 {
     bool is_stdlib = function->origin == CAIRN_ORIGIN_STDLIB;
@@ -110,6 +125,8 @@ static unsigned judge(const struct cairn_function *function)
         flags |= IS_STARTUP;
     if (is_stdlib && is_text(function->module, "subprocess"))
         flags |= IS_SUBPROCESS;
+    if (is_own(function))
+        flags |= IS_STARTUP;
     if (function->origin == CAIRN_ORIGIN_USER || function->origin == CAIRN_ORIGIN_NONE)
         return flags;
     for (size_t i = 0; i < sizeof(idle_frames) / sizeof(idle_frames[0]); i++)

@@ -136,6 +136,31 @@ def test_forks_and_spawns_are_counted_in_their_own_processes(cairn, counted, int
     assert child["loop"]["callers"] == {"family": 1, "run": 1} or child["loop"]["calls"] == 2
 
 
+OWN = """
+@profile
+def chosen(n):
+    return len(range(n))
+for n in range(5):
+    chosen(n)
+"""
+
+
+@pytest.mark.parametrize("options", [["--exact"], ["--exact", "--lines"], ["--exact", "--lines=hybrid", "--timeline"]])
+def test_what_cairn_does_is_no_row(cairn, counting, folder, options):
+    """Neither its own functions, nor what its beginning calls once calls are counted."""
+    script = "profile = lambda function: function\n" * (len(options) == 1) + OWN
+    (folder / "own.py").write_text(script)
+    cairn("run", *options, "--report", "none", "-o", "x.cairn", "--python", counting.executable, "own.py",
+          cwd=folder).expect()  # fmt: skip
+    rows = cairn.report(folder / "x.cairn")["rows"]
+    calls = {row["name"]: row["calls"] for row in rows}
+    assert calls["chosen"] == 5 and calls["<built-in method builtins.len>"] >= 5
+    callers = [caller["name"] for row in rows for caller in row["callers"]]
+    assert not [name for name in [*calls, *callers] if "cairn" in name]
+    assert "<built-in method atexit.register>" not in calls
+    assert not [row for row in rows if row["name"] == "<method 'update' of 'dict' objects>" and not row["callers"]]
+
+
 @pytest.mark.parametrize("case, seen", [("profiles_itself", 2), ("profiled_by_cprofile", 1)])
 def test_another_profiler_in_the_program_keeps_its_place(cairn, counted, interpreter, case, seen):
     rows, report, file, ended = counted(case)

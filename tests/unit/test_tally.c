@@ -66,6 +66,9 @@ static void test_phases_are_told_by_the_stack(void **state)
         {"shutdown " LIB "logging/__init__.py:2100", CAIRN_PHASE_STARTUP},
         {"Hub.run /x/site-packages/gevent/hub.py:7", CAIRN_PHASE_PROGRAM},
         {"[truncated];f /u/a.py:3", CAIRN_PHASE_PROGRAM},
+        {"empty /x/python/cairn/_site/_cairn_counting.py:327", CAIRN_PHASE_STARTUP},
+        {"begin /x/site-packages/cairn/_site/sitecustomize.py:60", CAIRN_PHASE_STARTUP},
+        {"begin /u/sitecustomize.py:60", CAIRN_PHASE_PROGRAM},
     };
     (void)state;
 

@@ -512,12 +512,15 @@ def record(folder, spool):
             if costs and not limit:  # of books the beginning holds; behind the end, or it is counted
                 atexit.register(lambda: profiler.cost(known_of(costs, costs_of, module, hooked)))
             atexit.register(profiler.end)
+            atexit.register(module.toggle, [False])  # before they end, and would be switched on again
+            things.append(profiler)
             times_bytes, *ring = (named["timeline"] or ["0"])[0].split()
             profiler.record(spool, named["calls in"], on, int(times_bytes), bool(ring), costs, limit,
                             *(left_out_of(module, costs, hooked) if limit and costs else ()))  # fmt: skip
-            things.append(profiler)
+        elif things:
+            atexit.register(module.toggle, [False])
+        # Calls are counted from here on: there are none of ours but of the module, which are left out.
         if things:
-            atexit.register(module.toggle, [False])  # before they end, and would be switched on again
             module.toggle([on, *things])
         if not on:
             handle(int(named["toggle"][0]), module.flip if things else lambda *_: None)
@@ -525,5 +528,7 @@ def record(folder, spool):
         print(f"cairn: {what} counted in this process: {failure}", file=sys.stderr)
     finally:
         for name in NAMES:
-            sys.modules.pop(name, None)
-        sys.modules.update(before)
+            if name in sys.modules:
+                del sys.modules[name]
+        for name in before:
+            sys.modules[name] = before[name]

@@ -2,6 +2,8 @@
  * object, or the name that profiles have for it. */
 #include "profiler.h"
 
+#include <string.h>
+
 /* Types are not kept alive for our sake, and an address may be taken over by another one: what
  * stands for a type is its weak reference, which its bases hold as long as it lives, and then who
  * learnt of it. Static types live on. */
@@ -18,6 +20,18 @@ static const void *key_of_type(PyObject *type)
     return weak;
 }
 
+static bool is_own_type(const struct cairn_profiler *profiler, PyObject *type)
+{
+    static const char ours[] = CAIRN_MODULE_NAME ".";
+
+    return profiler->apart && strncmp(((PyTypeObject *)type)->tp_name, ours, sizeof(ours) - 1) == 0;
+}
+
+static inline const void *unless_own(const struct cairn_profiler *profiler, const void *method)
+{
+    return cairn_callee_is_own(profiler, method) ? NULL : method;
+}
+
 const void *cairn_profiler_key(const struct cairn_profiler *profiler, PyObject *callee,
                                bool has_self)
 {
@@ -25,10 +39,12 @@ const void *cairn_profiler_key(const struct cairn_profiler *profiler, PyObject *
     if (Py_TYPE(callee) == &PyFunction_Type || Py_TYPE(callee) == &PyMethod_Type)
         return NULL;
     if (Py_TYPE(callee) == &PyMethodDescr_Type)
-        return has_self ? ((PyMethodDescrObject *)callee)->d_method : NULL;
+        return has_self ? unless_own(profiler, ((PyMethodDescrObject *)callee)->d_method) : NULL;
     if (PyCFunction_Check(callee))
-        return ((PyCFunctionObject *)callee)->m_ml;
-    return profiler->types && PyType_Check(callee) ? key_of_type(callee) : NULL;
+        return unless_own(profiler, ((PyCFunctionObject *)callee)->m_ml);
+    return profiler->types && PyType_Check(callee) && !is_own_type(profiler, callee)
+               ? key_of_type(callee)
+               : NULL;
 }
 
 /* What type(self) calls `name`: a new reference, NULL when it has none. */

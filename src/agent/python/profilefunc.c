@@ -238,13 +238,14 @@ static void count_event(struct cairn_profiler *profiler, PyFrameObject *frame, i
         break;
     case PyTrace_C_CALL:
         key = profiler->builtins && PyCFunction_Check(arg) ? method_of(arg) : NULL;
-        if (key != NULL)
+        if (key != NULL && !cairn_callee_is_own(profiler, key))
             cairn_exact_enter(&profiler->exact, key, address_of(frame) | 1, address_of(frame),
                               callee);
         break;
     case PyTrace_C_RETURN:
     case PyTrace_C_EXCEPTION:
-        if (profiler->builtins)
+        if (profiler->builtins && !(arg != NULL && PyCFunction_Check(arg) &&
+                                    cairn_callee_is_own(profiler, method_of(arg))))
             cairn_exact_leave(&profiler->exact, address_of(frame) | 1);
         break;
     default:

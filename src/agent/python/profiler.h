@@ -70,6 +70,18 @@ const void *cairn_events_outer(uintptr_t frame, uintptr_t *ret_caller);
 /* The profiler goes, as the interpreter ends: nobody holds it any more. */
 void cairn_events_forget(struct cairn_profiler *profiler);
 
+/* From the linker: where this module lies. */
+extern const char __ehdr_start[] __attribute__((visibility("hidden")));
+extern const char _end[] __attribute__((visibility("hidden")));
+
+/* Whether a method definition is of this module: what Cairn does is no call of the program.
+ * cProfile has rows of its own methods, so where its numbers are wanted ours have some as well. */
+static inline bool cairn_callee_is_own(const struct cairn_profiler *profiler, const void *method)
+{
+    return profiler->apart &&
+           (uintptr_t)method - (uintptr_t)__ehdr_start < (uintptr_t)_end - (uintptr_t)__ehdr_start;
+}
+
 /* What the engine is to take for the key of a callee that is no Python code; NULL: it has no row.
  */
 const void *cairn_profiler_key(const struct cairn_profiler *profiler, PyObject *callee,
