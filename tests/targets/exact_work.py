@@ -225,6 +225,23 @@ def execs():
     os.execv(sys.executable, [sys.executable, HERE, "after"])
 
 
+def hears_events():
+    """What a profile function of the program's own is told of: again in place of another, and by `profile`."""
+    import profile
+
+    heard = [[], []]
+    sys.setprofile(lambda frame, event, arg: heard[0].append(event))
+    leaf()
+    sys.setprofile(lambda frame, event, arg: heard[1].append(event))
+    leaf()
+    sys.setprofile(None)
+    sys.setprofile(lambda frame, event, arg: heard[1].append(event))
+    sys.setprofile(None)
+    profiler = profile.Profile()
+    profiler.runcall(leaf)
+    print(json.dumps(heard))
+
+
 def profiles_itself():
     """Another profile function than Cairn's, while a thread that has Cairn's starts one more."""
     go, done, events = threading.Event(), threading.Event(), []

@@ -8,6 +8,7 @@
  * what runs meanwhile is not seen is told in the spool.
  */
 #include "evalslot.h"
+#include "hush.h"
 #include "profiler.h"
 
 #if !CAIRN_MONITORS
@@ -169,16 +170,52 @@ static void *function_of(PyObject *callee)
 }
 
 /* What sys or another module has under a name, if that is written in C; else NULL. */
-static void *known_function(const char *module, const char *name)
+static PyMethodDef *known_method(const char *module, const char *name)
 {
     PyObject *from = PyImport_ImportModule(module);
     PyObject *function = from == NULL ? NULL : PyObject_GetAttrString(from, name);
-    void *found = function != NULL && PyCFunction_Check(function) ? function_of(function) : NULL;
+    PyMethodDef *found = function != NULL && PyCFunction_Check(function)
+                             ? ((PyCFunctionObject *)function)->m_ml
+                             : NULL;
 
     Py_XDECREF(function);
     Py_XDECREF(from);
     PyErr_Clear();
-    return found;
+    return found; /* modules of C hold it for good */
+}
+
+static void *known_function(const char *module, const char *name)
+{
+    PyMethodDef *method = known_method(module, name);
+
+    return method == NULL ? NULL : (void *)method->ml_meth;
+}
+
+static PyCFunction plain_setter;
+
+/* In the place of what sys.setprofile() does. */
+static PyObject *set_profile(PyObject *self, PyObject *function)
+{
+    PyThreadState *thread = PyThreadState_Get();
+    bool is_ours = thread->c_profilefunc == on_event;
+    PyObject *profiler = thread->c_profileobj, *result;
+
+    cairn_hush_before(!is_ours);
+    result = plain_setter(self, function);
+    if (result != NULL && thread->c_profileobj != profiler)
+        cairn_hush_after(thread);
+    return result;
+}
+
+/* The function stays, with all that the program sees of it. */
+static void exchange_setter(void)
+{
+    PyMethodDef *method = known_method("sys", "setprofile");
+
+    if (method == NULL || method->ml_meth == set_profile || method->ml_flags != METH_O)
+        return;
+    plain_setter = method->ml_meth;
+    method->ml_meth = set_profile;
 }
 
 /* The program's profile function is, or will be, where ours was. */
@@ -367,6 +404,8 @@ int cairn_events_add(PyObject *module)
 int cairn_profile_begin(struct cairn_profiler *profiler)
 {
     /* Without it, or replaced, threads that are to come go unseen. */
+    if (profiler->apart)
+        exchange_setter();
     profiler->starters = known_function("_thread", "start_new_thread");
     profiler->setters = known_function("sys", "setprofile");
     return set_all(profiler, true, EVERYBODY);
