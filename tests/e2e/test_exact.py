@@ -178,7 +178,7 @@ def test_another_profiler_in_the_program_keeps_its_place(cairn, counted, interpr
 def test_a_profile_function_of_the_program_hears_what_it_would(cairn, interpreter, counts_place, options):
     """The return of sys.setprofile(), whose call it was not told of, stops `profile`."""
     if interpreter.version >= (3, 12) and "--exact" in options:
-        pytest.skip("sys.monitoring tells the program's function before ours: docs/compat.md")
+        pytest.skip("from 3.12 on it is told of that return: docs/compat.md")
     alone = execute(interpreter.command(SCRIPT, "hears_events")).expect().last_json()
     _, ended = cairn.record(interpreter, SCRIPT, "hears_events", options=options, env=counts_place)
     assert ended.last_json() == alone
