@@ -49,7 +49,8 @@ def test_workers_are_named_and_not_averaged(cairn, interpreter, method):
     if method == "subprocess":
         name = "trees trees"  # the same program, started by itself
     assert roles["trees"]["count"] == 1 and roles["trees"]["parent"] is None
-    assert ("forkserver" in roles) == (method == "forkserver")
+    told = {name: (role["count"], role["parent"]) for name, role in roles.items()}
+    assert ("forkserver" in roles) == (method == "forkserver"), told
     assert ("resource_tracker" in roles) == (method in ("spawn", "forkserver"))
 
     labels = pids_by_role(cairn, file)
