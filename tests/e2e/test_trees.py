@@ -301,25 +301,22 @@ def test_two_hundred_children_cost_little(cairn, python):
 
 @pytest.mark.alone
 def test_two_hundred_that_all_work_cost_no_ticks(cairn, python, folder):
-    """They have two hundred times as much to do as there are processors, when they are met as well.
-    What else goes on in the machine only adds to the ticks that are missed: the least of three looks."""
+    """They have two hundred times as much to do as there are processors, when they are met as well."""
     if os.geteuid() != 0:
         pytest.skip("only root may go before as many, the others wait in line")
-    count, seconds, missed = 200, 4, []
+    count, seconds = 200, 4
     crowd = harness.spawn(python.command("crowd.py", count))
     try:
         assert harness.read_line(crowd) == "ready"
-        for look in range(3):
-            ended = cairn("attach", "--for", f"{seconds}s", "-o", f"{look}.cairn", crowd.pid).expect()
-            report = cairn.report(folder / f"{look}.cairn")
-            if report["recording"]["children"] != "perf":
-                pytest.skip("without the kernel's records every process is asked at every tick")
-            assert report["recording"]["processes"] == count + 1
-            missed.append(report["quality"]["missed"] - 1000 * ended.taken_s)
+        ended = cairn("attach", "--for", f"{seconds}s", "-o", "out.cairn", crowd.pid).expect()
     finally:
         harness.end_group(crowd)
         harness.finish(crowd)
-    assert min(missed) < 25 * seconds, missed
+    report = cairn.report(folder / "out.cairn")
+    if report["recording"]["children"] != "perf":
+        pytest.skip("without the kernel's records every process is asked at every tick")
+    assert report["recording"]["processes"] == count + 1
+    assert report["quality"]["missed"] < 10 * seconds + 1000 * ended.taken_s
     working = roles_of(report)["fork"]
     assert working["count"] == working["sampled"] == count
 
