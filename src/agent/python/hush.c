@@ -1,5 +1,7 @@
 #include "hush.h"
 
+#if !CAIRN_MONITORS /* from then on nobody calls it */
+
 static Py_tracefunc trampoline;   /* that of sys.setprofile(), which is one */
 static __thread bool was_unheard; /* nobody but us was told of the call */
 
@@ -25,3 +27,5 @@ void cairn_hush_after(PyThreadState *thread)
     trampoline = thread->c_profilefunc;
     thread->c_profilefunc = first_event;
 }
+
+#endif
