@@ -45,7 +45,9 @@ def place(row):
 
 
 @pytest.mark.parametrize("then, wanted", [("", []), ("&hide=encode", ["--ignore", "encode"]),
-                                          ("&focus=%5Efetch&idle=1", ["--focus", "^fetch", "--idle"])])
+                                          ("&focus=%5Efetch&idle=1", ["--focus", "^fetch", "--idle"]),
+                                          ("&focus=encoder", ["--focus", "encoder"]),  # a library's
+                                          ("&hide=encoder", ["--ignore", "encoder"])])
 def test_only_my_code_is_as_on_the_command_line(cairn, served, browser, then, wanted):  # noqa: F811
     report = cairn.report(served, "--only-my-code", "--limit", "1000", *wanted)
     with opened(browser, make(cairn, served), f"#tab=explore&mine=1{then}") as page:

@@ -35,9 +35,9 @@ export function rowAt(lane: ChartLane, row: number): [number, number] {
     : [lane.top + lane.bands * BAND_ROW + (row - lane.bands) * CALL_ROW, CALL_ROW];
 }
 
-// Of some threads and functions; `keeps` of a node of the profile.
+// Of some threads and stacks; `kept`: which of those that were seen, null for all.
 export function chartOf(profile: Profile, threads: (thread: number) => boolean,
-  keeps: (node: number) => boolean): Chart {
+  kept: Uint8Array | null): Chart {
   const { timeline = [], bands = [] } = profile.written, { flame } = profile;
   const lanes = new Map<number, { calls: Piece[]; bands: Piece[] }>();
   const lane = (thread: number) => {
@@ -47,8 +47,8 @@ export function chartOf(profile: Profile, threads: (thread: number) => boolean,
   };
   for (let i = 0; i < timeline.length; i += 4) {
     const [thread, node, first, length] = timeline.slice(i, i + 4), box = flame.of[node];
-    if (profile.folded?.[node]) continue;
-    if (!threads(thread) || !keeps(node) || flame.depth[box] > DEPTH_MAX) continue;
+    if (profile.folded?.[node] || !threads(thread) || flame.depth[box] > DEPTH_MAX
+      || (kept && !kept[profile.seen.of[node]])) continue;
     lane(thread).calls.push({ first, last: first + length, row: flame.depth[box] - 1,
       func: profile.func[node], node: box, text: 0 });
   }

@@ -63,9 +63,9 @@ export function readCalls({ calls: columns }: WrittenCounts, states: number, par
   const [thread, steps, phase, self, calls, resumes, total, suspended] = columns;
   const count = thread.length, node = new Int32Array(count), none = new Float64Array(count);
   for (let i = 0, at = 0; i < count; i++) node[i] = at += steps[i];
-  const wall = Float64Array.from(self);
+  const wall = Float64Array.from(self), box = boxesOf(node, flame);
   return {
-    count, thread: Int32Array.from(thread), node, box: boxesOf(node, flame),
+    count, thread: Int32Array.from(thread), node, box, stack: box,
     phase: Uint8Array.from(phase),
     slice: new Uint16Array(count), timeless: true, wall, idle: none, gil: none, none,
     kept: [states - 1], order: new Int32Array(0), starts: new Int32Array(0),

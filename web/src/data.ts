@@ -76,6 +76,7 @@ export interface Cells {
   thread: Int32Array;
   node: Int32Array;
   box: Int32Array; // of the flame graph
+  stack: Int32Array; // box of the stack as it was seen
   phase: Uint8Array;
   slice: Uint16Array;
   states: Float64Array[]; // as STATES
@@ -110,6 +111,7 @@ export interface Profile {
   first: Int32Array; // child, 0: none
   next: Int32Array; // sibling
   flame: Flame;
+  seen: Flame; // of the stacks as they were seen, whatever is folded
   cells: Cells;
   calls: Calls | null; // counted
   inside: [string, Numbers[]][]; // of regions by name
@@ -260,7 +262,8 @@ function readCells(columns: Numbers[], slices: number, flame: Flame): Cells {
     const at = starts.slice();
     for (let i = 0; i < count; i++) order[at[slice[i]]++] = i;
   }
-  return { count, thread: Int32Array.from(thread), node, box: boxesOf(node, flame),
+  const box = boxesOf(node, flame);
+  return { count, thread: Int32Array.from(thread), node, box, stack: box,
     phase: Uint8Array.from(phase), slice: Uint16Array.from(slice), states,
     wall: sumOf(states, kept), idle, gil, none: new Float64Array(count), kept, order, starts };
 }
@@ -290,8 +293,8 @@ export function readProfile(written: Written, reading = ''): Profile {
   const inside = (written.inside ?? []).map(([name, columns]): [string, Numbers[]] =>
     [visible(written.strings[name]), columns]);
   const names = { func: Int32Array.from(functions.keys()), box: Int32Array.from(flame.func.keys()) };
-  return { written, reading, functions, count, parent, func, line, first, next, flame, cells, calls, texts,
-    names, inside, region: -1 };
+  return { written, reading, functions, count, parent, func, line, first, next, flame, seen: flame,
+    cells, calls, texts, names, inside, region: -1 };
 }
 
 // The same with what was done in the regions of a name alone. Of stacks that are not kept slice by

@@ -1,6 +1,7 @@
 // From the cells of a metric and what is chosen to what the views show. Everything here is a pure
 // function; a stack that holds a function several times counts once in its total.
-import { cellsOf, PROGRAM, STATES, valuesOf, type Cells, type Metric, type Profile } from './data';
+import { cellsOf, PROGRAM, STATES, valuesOf, type Cells, type Flame, type Metric, type Profile }
+  from './data';
 
 export interface Choice {
   metric: Metric;
@@ -58,61 +59,51 @@ export function pattern(text: string): RegExp {
 }
 
 // Which boxes stand on a stack with a function that is a hit.
-function marked({ flame }: Profile, hits: boolean[]): Uint8Array {
-  const marks = new Uint8Array(flame.count), { parent, func } = flame;
+function marked({ parent, func }: Flame, hits: boolean[]): Uint8Array {
+  const marks = new Uint8Array(func.length);
   for (let n = 1; n < marks.length; n++) marks[n] = marks[parent[n]] || hits[func[n]] ? 1 : 0;
   return marks;
 }
 
-// Which boxes focus, hide and the function that is looked at leave: 1, or else 0; null: all.
-function chosenBoxes(profile: Profile, choice: Choice): Uint8Array | null {
+// Which boxes focus and hide leave: 1, or else 0; null: all. They are asked of the stacks as they were
+// seen, also where only the user's code is shown.
+export function keptBy({ functions, seen }: Profile, { focus, hide }: Choice): Uint8Array | null {
   const matching = (text: string) => {
     const wanted = pattern(text);
-    return marked(profile, profile.functions.map((func) => wanted.test(func.text)));
+    return marked(seen, functions.map((func) => wanted.test(func.text)));
   };
-  const focus = choice.focus ? matching(choice.focus) : null;
-  const hide = choice.hide ? matching(choice.hide) : null;
-  const within = choice.within < 0 ? null
-    : marked(profile, profile.functions.map((_, func) => func === choice.within));
-  if (!focus && !hide && !within) return null;
-  const kept = new Uint8Array(profile.flame.count);
-  for (let n = 0; n < kept.length; n++)
-    kept[n] = (focus && !focus[n]) || (hide && hide[n]) || (within && !within[n]) ? 0 : 1;
+  if (!focus && !hide) return null;
+  const kept = focus ? matching(focus) : new Uint8Array(seen.count).fill(1);
+  if (hide) matching(hide).forEach((hit, n) => { if (hit) kept[n] = 0; });
   return kept;
-}
-
-// Whether focus and hide leave what stands on a node.
-export function keptBy(profile: Profile, choice: Choice): (node: number) => boolean {
-  const boxes = chosenBoxes(profile, { ...choice, within: -1 });
-  return (node) => !boxes || boxes[profile.flame.of[node]] === 1;
 }
 
 // The numbers of the cells that are chosen; null: all of them. Those of some slices of many are found
 // without looking at the others.
 function chosenCells(profile: Profile, choice: Choice, cells: Cells): Int32Array | null {
   const { threads, slices } = profile.written, { from, to, outside } = choice;
-  const boxes = chosenBoxes(profile, choice);
+  const boxes = keptBy(profile, choice);
+  const within = choice.within < 0 ? null
+    : marked(profile.flame, profile.functions.map((_, func) => func === choice.within));
   const tracks = threads.map(({ process }, thread) =>
     (choice.thread < 0 || thread === choice.thread)
     && (choice.process < 0 || process === choice.process));
   const all = tracks.every(Boolean);
   const anytime = cells.timeless || choice.part !== undefined
     || (!outside && from <= 0 && to >= slices.count);
-  if (anytime && all && !boxes) return null;
-  const kept = new Int32Array(cells.count), { thread, box, order, starts } = cells;
+  if (anytime && all && !boxes && !within) return null;
+  const kept = new Int32Array(cells.count), { thread, box, stack, order, starts } = cells;
   let count = 0;
-  if (anytime) {
-    for (let i = 0; i < cells.count; i++)
-      if ((all || tracks[thread[i]]) && (!boxes || boxes[box[i]])) kept[count++] = i;
-    return kept.subarray(0, count);
-  }
-  for (let slice = outside ? 0 : from; slice < (outside ? slices.count : to); slice++) {
-    if (outside && slice >= from && slice < to) continue;
-    for (let at = starts[slice]; at < starts[slice + 1]; at++) {
-      const i = order[at];
-      if ((all || tracks[thread[i]]) && (!boxes || boxes[box[i]])) kept[count++] = i;
-    }
-  }
+  const take = (i: number) => {
+    if ((all || tracks[thread[i]]) && (!boxes || boxes[stack[i]]) && (!within || within[box[i]]))
+      kept[count++] = i;
+  };
+  if (anytime)
+    for (let i = 0; i < cells.count; i++) take(i);
+  else
+    for (let slice = outside ? 0 : from; slice < (outside ? slices.count : to); slice++)
+      if (!outside || slice < from || slice >= to)
+        for (let at = starts[slice]; at < starts[slice + 1]; at++) take(order[at]);
   return kept.subarray(0, count);
 }
 
