@@ -87,6 +87,19 @@ static int sort_edges(const struct cairn_edges *edges, uint32_t **ret_order)
     return 0;
 }
 
+/* Text behind a number: with blanks alone the number would be of a text that stood before, and
+ * those in front are not read. */
+static void put_text(struct cairn_buf *out, struct cairn_span text)
+{
+    bool blank = text.size_bytes > 0 && text.data[0] == ' ';
+
+    if (text.size_bytes == 0)
+        cairn_buf_add_str(out, "???"); /* as callgrind calls what it does not know */
+    if (blank)
+        cairn_buf_add_str(out, "\\x20");
+    cairn_escape_terminal(out, (struct cairn_span){text.data + blank, text.size_bytes - blank});
+}
+
 /* "fl=(3) /srv/app.py": a number, and the text where it stands for the first time. */
 static int put_file(struct callgrind *c, const char *key, uint32_t function)
 {
@@ -95,9 +108,7 @@ static int put_file(struct callgrind *c, const char *key, uint32_t function)
     uint32_t id;
 
     cairn_buf_clear(&c->text);
-    cairn_escape_terminal(&c->text, python ? f->file : f->module);
-    if (c->text.size_bytes == 0)
-        cairn_buf_add_str(&c->text, "???"); /* as callgrind calls what it does not know */
+    put_text(&c->text, python ? f->file : f->module);
     CAIRN_TRY(c->text.code);
     CAIRN_TRY(cairn_intern_add(&c->files, cairn_buf_span(&c->text), &id));
     cairn_buf_printf(&c->out->buf, "%s=(%" PRIu32 ")", key, id);
@@ -115,7 +126,7 @@ static int put_function(struct callgrind *c, const char *key, uint32_t function)
     if (!c->named[function]) {
         c->named[function] = true;
         cairn_buf_u8(&c->out->buf, ' ');
-        cairn_escape_terminal(&c->out->buf, c->functions[function].qualname);
+        put_text(&c->out->buf, c->functions[function].qualname);
     }
     return cairn_buf_u8(&c->out->buf, '\n');
 }

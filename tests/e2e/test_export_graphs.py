@@ -1,4 +1,5 @@
 """`cairn export` for tools that draw graphs of calls, each read by a tool that is not ours."""
+import json
 import re
 import shutil
 import sys
@@ -111,6 +112,18 @@ def test_callgrind_annotate_finds_counted_calls(cairn, python, folder):
 def test_callgrind_says_what_is_lost(cairn, busy_recording):
     ended = cairn("export", "-f", "callgrind", busy_recording[0]).expect()
     assert "stacks" in ended.talk and ended.text.startswith("# callgrind format\n")
+
+
+def test_callgrind_keeps_names_of_blanks(cairn, folder):
+    """Of those nothing would stand behind the number, which then stands for a name of before."""
+    stacks = [[0], [0, 1], [0, 1, 2]]
+    frames = [{"name": name, "file": name, "line": 1} for name in ["outer", "   ", "  inner"]]
+    profile = {"type": "sampled", "name": "t", "unit": "nanoseconds", "startValue": 0, "endValue": 12,
+               "samples": stacks, "weights": [3, 4, 5]}  # fmt: skip
+    (folder / "x").write_text(json.dumps({"shared": {"frames": frames}, "profiles": [profile]}))
+    cairn("export", "-f", "callgrind", "-o", "y", "x").expect()
+    rows = {row["name"]: row["self_s"] for row in cairn.report("y")["rows"]}
+    assert rows == pytest.approx({"outer": 3e-9, "\\x20  ": 4e-9, "\\x20 inner": 5e-9})
 
 
 @pytest.fixture(scope="module")
