@@ -28,6 +28,7 @@ struct callgrind {
     CAIRN_VEC(struct cairn_inferred_call) calls;
     uint32_t file, place;              /* names: of the function's file; of where it stands */
     uint32_t callee_file, callee_name; /* of the next call */
+    uint32_t begun_file, begun_name;   /* names: of the function that has begun */
     uint32_t function;                 /* UINT32_MAX: none yet */
     unsigned positions;
     bool is_call; /* the next line is what so many calls cost: */
@@ -37,7 +38,9 @@ struct callgrind {
      * read; and what its functions do. */
     uint64_t told, told_of_part, found;
     bool has_command;
-    bool has_begun; /* a function of which no cost was read yet */
+    /* A function of which no cost was read yet, and which is none without: yappi has a list of all
+     * names in front. */
+    bool has_begun;
     bool has_ended; /* with a sum, behind which nothing came */
     bool is_torn;   /* the last line has no end */
 };
@@ -89,6 +92,25 @@ static int read_name(struct callgrind *c, enum space space, struct cairn_span te
     return cairn_map_put(&c->numbers[space], number, 0, *ret_name);
 }
 
+/* yappi's names hold where the function begins: "parse /srv/app.py:93". */
+static void split_place(struct cairn_guest_frame *frame)
+{
+    struct cairn_span name = frame->name, file = frame->file, digits;
+    const uint8_t *colon = name.size_bytes ? memrchr(name.data, ':', name.size_bytes) : NULL;
+    size_t before = colon ? (size_t)(colon - name.data) : 0;
+    uint64_t line;
+
+    if (file.size_bytes == 0 || before < file.size_bytes + 2 ||
+        colon[-(ptrdiff_t)file.size_bytes - 1] != ' ' ||
+        memcmp(colon - file.size_bytes, file.data, file.size_bytes) != 0)
+        return;
+    digits = (struct cairn_span){colon + 1, name.size_bytes - before - 1};
+    if (!cairn_whole_of_text(digits, &line) || line > INT32_MAX)
+        return;
+    frame->name.size_bytes = before - file.size_bytes - 1;
+    frame->line = frame->first_line = (uint32_t)line;
+}
+
 static int function_of(struct callgrind *c, uint32_t file, uint32_t name, uint32_t *ret_function)
 {
     uint64_t found = c->functions.count;
@@ -100,6 +122,7 @@ static int function_of(struct callgrind *c, uint32_t file, uint32_t name, uint32
         function = &c->functions.items[c->functions.count++];
         function->frame.name = cairn_intern_get(&c->names, name);
         function->frame.file = cairn_intern_get(&c->names, file);
+        split_place(&function->frame);
         if (cairn_span_is(function->frame.file, "???") || cairn_span_is(function->frame.file, "~"))
             function->frame.file = (struct cairn_span){NULL, 0};
     }
@@ -182,9 +205,11 @@ static int read_cost(struct callgrind *c, struct cairn_span line)
         if (!skip_position(&line))
             return -CAIRN_EDAMAGED;
     skip_blanks(&line);
+    if (c->has_begun)
+        CAIRN_TRY(function_of(c, c->begun_file, c->begun_name, &c->function));
+    c->has_begun = false;
     if (c->function == UINT32_MAX || (line.size_bytes > 0 && !take_number(&line, &cost)))
         return -CAIRN_EDAMAGED;
-    c->has_begun = false;
     if (c->is_call) {
         c->is_call = false;
         return add_call(c, cost);
@@ -247,7 +272,9 @@ static int read_spec(struct callgrind *c, struct cairn_span line)
         CAIRN_TRY(read_name(c, FUNCTIONS, line, &name));
         c->callee_file = c->place = c->file;
         c->has_begun = true;
-        return function_of(c, c->file, name, &c->function);
+        c->begun_file = c->file;
+        c->begun_name = name;
+        return 0;
     }
     if (skip_head(&line, "fl=")) {
         CAIRN_TRY(read_name(c, FILES, line, &c->file));
@@ -267,7 +294,7 @@ static int read_spec(struct callgrind *c, struct cairn_span line)
         c->is_call = true;
         if (!take_number(&line, &c->made) || c->made > CAIRN_GUEST_TIME_MAX_NS)
             return -CAIRN_EDAMAGED;
-        return c->function == UINT32_MAX ? -CAIRN_EDAMAGED : 0;
+        return c->function == UINT32_MAX && !c->has_begun ? -CAIRN_EDAMAGED : 0;
     }
     if (skip_head(&line, "events:"))
         return read_events(c, line);

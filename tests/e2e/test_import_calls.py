@@ -187,3 +187,35 @@ def test_of_a_part_the_page_has_what_is_inferred(cairn, profile, browser):  # no
         section = page.locator("section", has=page.locator("#table"))
         section.locator("tbody tr").first.wait_for()
         expect(section).not_to_contain_text("ncalls")
+
+
+def test_yappi_s_names_in_callgrind_are_functions(cairn, folder):
+    """As `yappi -f callgrind` writes them: behind the name stands where it lies. Nothing else does."""
+    (folder / "x").write_text("""version: 1
+creator: yappi
+events: Ticks
+
+fl=(1) /srv/my app.py
+fl=(2) /srv/b.py
+fn=(1) <module> /srv/my app.py:1
+fn=(2) Tree.walk /srv/b.py:93
+fn=(3) of /srv/c.py:7
+
+fl=(1)
+fn=(1)
+1 5
+cfl=(2)
+cfn=(2)
+calls=3 93
+1 40
+
+fl=(2)
+fn=(2)
+93 40
+fn=(3)
+94 2
+""")
+    report = cairn.report("x")
+    assert {(row["file"], row["first_line"], row["name"]) for row in report["rows"]} == {
+        ("/srv/my app.py", 1, "<module>"), ("/srv/b.py", 93, "Tree.walk"),
+        ("/srv/b.py", 0, "of /srv/c.py:7")}  # fmt: skip
