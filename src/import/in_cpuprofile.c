@@ -46,6 +46,32 @@ static int copy_text(struct cairn_jsonin *json, struct cairn_buf *buf)
     return cairn_buf_add(buf, text.data, text.size_bytes);
 }
 
+static int digit_of(uint8_t byte)
+{
+    return byte >= '0' && byte <= '9'                     ? byte - '0'
+           : (byte | 0x20) >= 'a' && (byte | 0x20) <= 'f' ? (byte | 0x20) - 'a' + 10
+                                                          : -1;
+}
+
+/* "file:///srv/my%20app.js", as V8 names what lies on the disk, is /srv/my app.js. */
+static void take_path(struct cairn_buf *url)
+{
+    size_t head_bytes = strlen("file://"), size_bytes = 0;
+
+    if (url->size_bytes <= head_bytes || memcmp(url->data, "file:///", head_bytes + 1) != 0)
+        return;
+    for (size_t i = head_bytes; i < url->size_bytes; i++) {
+        bool is_code = url->data[i] == '%' && i + 2 < url->size_bytes &&
+                       digit_of(url->data[i + 1]) >= 0 && digit_of(url->data[i + 2]) >= 0;
+
+        url->data[size_bytes++] =
+            is_code ? (uint8_t)(digit_of(url->data[i + 1]) << 4 | digit_of(url->data[i + 2]))
+                    : url->data[i];
+        i += is_code ? 2 : 0;
+    }
+    url->size_bytes = size_bytes;
+}
+
 static int read_call_frame(struct cpuprofile *p, uint32_t *ret_frame)
 {
     struct cairn_guest_frame frame = {.line = 0};
@@ -61,6 +87,7 @@ static int read_call_frame(struct cpuprofile *p, uint32_t *ret_frame)
             CAIRN_TRY(copy_text(&p->json, &p->name));
         } else if (cairn_span_is(key, "url")) {
             CAIRN_TRY(copy_text(&p->json, &p->file));
+            take_path(&p->file);
         } else if (cairn_span_is(key, "lineNumber")) {
             CAIRN_TRY(cairn_jsonin_number(&p->json, &line));
             if (line >= 0 && line < INT32_MAX)
