@@ -115,8 +115,10 @@ static int more(struct cairn_feed *feed, size_t max_bytes)
     CAIRN_TRY(make_room(feed, max_bytes));
     room = feed->cap_bytes - (size_t)(feed->end - feed->data);
     got = feed->gzip ? unpack(feed, feed->end, room) : read_packed(feed, feed->end, room);
-    if (got < 0)
+    if (got < 0) {
+        feed->is_torn = got == -CAIRN_EDAMAGED;
         return (int)got;
+    }
     feed->end += got;
     feed->over = got == 0;
     if (feed->gzip && feed->passed_bytes + (uint64_t)(feed->end - feed->data) > UNPACKED_MAX_BYTES)

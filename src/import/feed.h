@@ -25,6 +25,7 @@ struct cairn_feed {
     size_t cap_bytes;
     struct cairn_feed_gzip *gzip; /* NULL: the bytes are plain */
     bool over;                    /* nothing comes behind `end` */
+    bool is_torn;                 /* it is gzip that is damaged, or was cut off */
     uint64_t size_bytes;          /* of the file; 0: not known */
     /* Told how far the file is read, where reading it all is `share` of the work. May be NULL. */
     struct cairn_progress *progress;

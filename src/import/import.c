@@ -347,10 +347,13 @@ static int refuse(const struct cairn_feed *feed, const char *path, const char *n
     }
     cairn_err_set(err, -CAIRN_EDAMAGED, 0, "import", "%.300s is no %s file that can be read", path,
                   name);
-    if (strcmp(name, "gzip") == 0)
+    if (feed->is_torn)
         cairn_err_add(err, "Its gzip stream is damaged, or was cut off.");
     else if (inner.code == code && inner.text[0])
         cairn_err_add(err, "%.300s", inner.text);
+    else if (feed->over && feed->next == feed->end)
+        cairn_err_add(err, "It ends too early, at byte %" PRIu64 ": it was cut off.",
+                      cairn_feed_at(feed));
     else
         cairn_err_add(err, "What stands at byte %" PRIu64 " does not belong there.",
                       cairn_feed_at(feed));

@@ -343,7 +343,16 @@ def test_perf_s_own_file_is_told_from_what_it_prints(cairn, folder):
     assert "perf script" in cairn("report", "perf.data").expect(123).talk
 
 
+@pytest.mark.parametrize("form", ["speedscope", "cpuprofile", "firefox", "chrome", "pprof"])
+def test_that_a_file_was_cut_off_is_said(cairn, recording, folder, form):
+    cairn("export", "-f", form, "-o", "whole", recording).expect()
+    (folder / "cut").write_bytes((folder / "whole").read_bytes()[:-20])
+    assert "was cut off." in cairn("report", "cut").expect(123).talk
+
+
 STRANGERS = {  # how the file begins, and what to do instead
+    "gprof": ("gmon\x01\0\0\0", "gprof PROGRAM x"),
+    "dot": ("digraph {\n", "the profile that it was made of"),
     "pyinstrument-session": ('{"start_time": 1.5, "duration": 1.3, "sample_count": 2, "start_call_stack": [',
                              "pyinstrument --load x -r speedscope"),
     "pyinstrument-json": ('{"start_time": 1.6,"duration": 1.4,"sample_count": 2,"target_description": "Program",'
@@ -528,6 +537,20 @@ def test_cpuprofile_as_node_wrote_it(cairn, folder):
     got = {name: own for name, own in rows_of(report).items() if own}
     assert got == pytest.approx({name: own for name, own in wanted.items() if own}, abs=1e-5)
     assert report["quality"]["samples"] == len(document["samples"])
+    assert {row["file"] for row in report["rows"] if row["name"] == "hot"} == {str(folder / "a.js")}
+
+
+def test_cpuprofile_names_files_by_their_paths(cairn, folder):
+    """V8 names what lies on the disk by a URL."""
+    urls = ["file:///srv/my%20app.js", "file:///srv/100%.js", "node:path", "https://x/a%20b.js", ""]
+    nodes = [{"id": n, "callFrame": {"functionName": f"f{n}", "url": url, "lineNumber": 4}}
+             for n, url in enumerate(urls)]  # fmt: skip
+    profile = {"nodes": nodes, "startTime": 0, "endTime": 25, "samples": list(range(5)),
+               "timeDeltas": [5] * 5}  # fmt: skip
+    (folder / "x").write_text(json.dumps(profile))
+    files = {row["name"]: row["file"] for row in cairn.report("x")["rows"]}
+    assert files == {"f0": "/srv/my app.js", "f1": "/srv/100%.js", "f2": "node:path",
+                     "f3": "https://x/a%20b.js", "f4": ""}  # fmt: skip
 
 
 def test_gperftools_by_its_description(cairn, folder):
