@@ -573,7 +573,7 @@ int cairn_in_pprof(struct cairn_feed *feed, struct cairn_guest *guest, struct ca
     cairn_map_init(&p.location_of, ITEMS_MAX);
     if (code == 0)
         code = read_profile(&p, bytes);
-    if (code == -CAIRN_EDAMAGED && !feed->is_torn && !err->text[0])
+    if (code == -CAIRN_EDAMAGED && !feed->is_torn && err && !err->text[0])
         cairn_err_set(err, code, 0, "import", "What it holds is damaged, or was cut off.");
     if (code == 0)
         code = put_facts(&p);
