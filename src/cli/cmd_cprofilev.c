@@ -1,14 +1,16 @@
 /* cmd_cprofilev.c: `cairn cprofilev [-a ADDRESS] [-p PORT] [-f FILE] [SCRIPT.py ARGS]`: the page of
  * a profile, with cProfileV's words; of a script, once that has run. */
 #include <errno.h>
+#include <limits.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "alloc.h"
-#include "io.h"
 #include "say.h"
 #include "serving.h"
 
@@ -27,7 +29,8 @@ static void tell(const struct cairn_serving *serving, const struct cairn_server 
 }
 
 /* The script under `cairn cprofile -o FILE`, to its end. Ctrl-C is meant for the script. */
-static int run_script(const struct cairn_words *script, const char *file, struct cairn_err *err)
+static int run_script(const struct cairn_words *script, const char *file, int *ret_status,
+                      struct cairn_err *err)
 {
     static const char *const before[] = {"cairn", "cprofile", "-o"};
     size_t count = sizeof(before) / sizeof(before[0]);
@@ -51,9 +54,9 @@ static int run_script(const struct cairn_words *script, const char *file, struct
     while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
         ;
     signal(SIGINT, interrupted);
-    if (status != 0)
-        cairn_say("the script ended with status %d",
-                  WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
+    *ret_status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    if (*ret_status != 0)
+        cairn_say("the script ended with status %d", *ret_status);
     return 0;
 }
 
@@ -73,20 +76,27 @@ static int serve(struct cairn_call *call, const char *file)
     return cairn_serve(&serving, call);
 }
 
+/* The profile lies in a folder of its own, and bears the script's name: the page is called by it.
+ */
 static int serve_script(struct cairn_call *call)
 {
     struct cairn_err err = {0};
-    char name[] = "/tmp/cairn-XXXXXX";
-    int fd = mkstemp(name), status, code;
+    char folder[] = "/tmp/cairn-XXXXXX", file[sizeof(folder) + NAME_MAX + 1];
+    const char *script = call->words.items[0], *slash = strrchr(script, '/');
+    int status = 0, code;
 
-    if (fd < 0) {
-        cairn_err_set(&err, -CAIRN_EIO, errno, "cprofilev", "no file can be made in /tmp");
+    if (mkdtemp(folder) == NULL) {
+        cairn_err_set(&err, -CAIRN_EIO, errno, "cprofilev", "no folder can be made in /tmp");
         return cairn_say_err(&err);
     }
-    code = run_script(&call->words, name, &err);
-    status = code < 0 ? cairn_say_err(&err) : serve(call, name);
-    unlink(name);
-    cairn_io_close(&fd);
+    snprintf(file, sizeof(file), "%s/%.*s", folder, NAME_MAX, slash ? slash + 1 : script);
+    code = run_script(&call->words, file, &status, &err);
+    if (code < 0)
+        status = cairn_say_err(&err);
+    else if (status == 0 || access(file, F_OK) == 0) /* else it did not begin, and has said why */
+        status = serve(call, file);
+    unlink(file);
+    rmdir(folder);
     return status;
 }
 

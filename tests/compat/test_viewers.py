@@ -144,7 +144,17 @@ def test_cprofilev_runs_a_script_first(cairn, python, folder):
     (folder / "script.py").write_text("import sys\ndef shout(text):\n    print(text)\nshout(sys.argv[1])\n")
     with serving(cairn, "cprofilev", "-p", "0", "script.py", "-p", CAIRN_PYTHON=str(python.executable)) as process:
         assert harness.read_line(process) == "-p"
-        assert "shout" in page_of(process)[1]
+        page = page_of(process)[1]
+        assert "shout" in page and json.loads(page)["recording"]["file"].endswith("/script.py")
+
+
+@pytest.mark.parametrize("script", [None, "1 +\n"])
+def test_cprofilev_shows_no_page_of_a_script_that_did_not_begin(cairn, python, folder, script):
+    if script:
+        (folder / "script.py").write_text(script)
+    ended = cairn("cprofilev", "-p", "0", "script.py", env={"CAIRN_PYTHON": str(python.executable)}).expect(1)
+    assert ("SyntaxError" if script else "script.py") in ended.talk
+    assert "/tmp/cairn-" not in ended.talk and "empty" not in ended.talk and "http" not in ended.talk
 
 
 @pytest.mark.parametrize("words", [["cprofilev"], ["snakeviz"], ["snakeviz", "a", "b"]])
