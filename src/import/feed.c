@@ -141,7 +141,8 @@ static void end_gzip(struct cairn_feed *feed)
 
 int cairn_feed_rewind(struct cairn_feed *feed)
 {
-    uint8_t magic[2];
+    static const uint8_t mark[] = {0xef, 0xbb, 0xbf}; /* in front of UTF-8, as Windows has it */
+    uint8_t magic[3];
     ssize_t got;
 
     end_gzip(feed);
@@ -152,6 +153,8 @@ int cairn_feed_rewind(struct cairn_feed *feed)
     if (got < 0)
         return (int)got;
     feed->offset_bytes = 0;
+    if (got == sizeof(mark) && memcmp(magic, mark, sizeof(mark)) == 0)
+        feed->offset_bytes = feed->passed_bytes = sizeof(mark);
     if (got < 2 || magic[0] != 0x1f || magic[1] != 0x8b)
         return 0;
     feed->gzip = cairn_calloc(1, sizeof(*feed->gzip));

@@ -84,9 +84,11 @@ static void put_head(struct pen *pen)
     cairn_diff_put_value(&pen->text, scale, whole->after, false);
     cairn_buf_add_str(&pen->text, "  ");
     cairn_diff_put_value(&pen->text, scale, whole->change, true);
-    cairn_buf_add_str(&pen->text, "  ");
-    cairn_diff_put_part(&pen->text, show, whole);
-    cairn_buf_add_str(&pen->text, show->base_is_after ? " of after" : " of before");
+    if ((show->base_is_after ? whole->after : whole->before) > 0) {
+        cairn_buf_add_str(&pen->text, "  ");
+        cairn_diff_put_part(&pen->text, show, whole);
+        cairn_buf_add_str(&pen->text, show->base_is_after ? " of after" : " of before");
+    }
     put_prose(pen, "whole");
 }
 

@@ -250,3 +250,14 @@ def test_two_recordings_are_needed(cairn, runs, folder):
     (folder / "not.cairn").write_bytes(b"no recording")
     ended = cairn("diff", runs["one"], folder / "not.cairn").expect(harness.DAMAGED)
     assert "not.cairn" in ended.talk
+
+
+def test_of_nothing_no_share_is_told(cairn, folder):
+    for name, stacks in [("nothing", "[]"), ("some", "[[0]]")]:
+        (folder / name).write_text('{"shared": {"frames": [{"name": "f"}]}, "profiles": [{"type": "sampled", '
+            '"name": "t", "unit": "seconds", "startValue": 0, "endValue": 1, '
+            f'"samples": {stacks}, "weights": {stacks.replace("[0]", "1")}}}]}}')
+    for words, told in [(["nothing", "some"], False), (["some", "nothing"], True),
+                        (["nothing", "some", "--base", "after"], True)]:
+        [line] = [line for line in cairn("diff", *words).expect(3).text.splitlines() if line.startswith("whole")]
+        assert ("%" in line) == (" of " in line) == told, line

@@ -343,6 +343,19 @@ def test_perf_s_own_file_is_told_from_what_it_prints(cairn, folder):
     assert "perf script" in cairn("report", "perf.data").expect(123).talk
 
 
+@pytest.mark.parametrize("form", ["speedscope", "collapsed", "callgrind"])
+def test_a_mark_in_front_of_utf_8_is_no_text(cairn, folder, form):
+    """As tools on Windows write it. A file of nothing else is none."""
+    (folder / "x").write_text("a;b 3\na 2\n")
+    text = cairn("export", "-f", form, "x").expect().out
+    (folder / "y").write_bytes(text)
+    (folder / "z").write_bytes(b"\xef\xbb\xbf" + text)
+    whole, marked = cairn.report("y"), cairn.report("z")
+    assert rows_of(whole) == rows_of(marked) and set(rows_of(marked)) == {"a", "b"}
+    (folder / "mark").write_bytes(b"\xef\xbb\xbf")
+    cairn("report", "mark").expect(123)
+
+
 @pytest.mark.parametrize("form", ["speedscope", "cpuprofile", "firefox", "chrome", "pprof"])
 def test_that_a_file_was_cut_off_is_said(cairn, recording, folder, form):
     cairn("export", "-f", form, "-o", "whole", recording).expect()
