@@ -123,7 +123,7 @@ int cairn_text_parse_rate(const char *text, uint64_t *ret_interval_ns)
     return 0;
 }
 
-static int hex_value(char c)
+int cairn_hex_value(char c)
 {
     if (c >= 'a' && c <= 'f')
         return c - 'a' + 10;
@@ -142,7 +142,7 @@ int cairn_text_parse_u64(const char *text, uint64_t *ret_value)
     if (*text == '\0')
         return -CAIRN_EUSAGE;
     for (; *text != '\0'; text++) {
-        int digit = is_hex ? hex_value(*text) : digit_value(*text);
+        int digit = is_hex ? cairn_hex_value(*text) : digit_value(*text);
 
         if (digit < 0 || !push_digit(&value, is_hex ? 16 : 10, (unsigned)digit))
             return -CAIRN_EUSAGE;

@@ -39,4 +39,7 @@ size_t cairn_text_columns(struct cairn_span text);
 /* Levenshtein distance, for "did you mean"; strings above 64 bytes count as far away. */
 unsigned cairn_text_distance(const char *a, const char *b);
 
+/* Of a hexadecimal digit: 0 to 15; of anything else: -1. */
+int cairn_hex_value(char c);
+
 #endif

@@ -9,6 +9,7 @@
 
 #include "formats.h"
 #include "jsonin.h"
+#include "text.h"
 
 #define NODES_MAX ((size_t)1 << 20)
 #define SAMPLES_MAX ((size_t)1 << 24)
@@ -46,13 +47,6 @@ static int copy_text(struct cairn_jsonin *json, struct cairn_buf *buf)
     return cairn_buf_add(buf, text.data, text.size_bytes);
 }
 
-static int digit_of(uint8_t byte)
-{
-    return byte >= '0' && byte <= '9'                     ? byte - '0'
-           : (byte | 0x20) >= 'a' && (byte | 0x20) <= 'f' ? (byte | 0x20) - 'a' + 10
-                                                          : -1;
-}
-
 /* "file:///srv/my%20app.js", as V8 names what lies on the disk, is /srv/my app.js. */
 static void take_path(struct cairn_buf *url)
 {
@@ -62,11 +56,12 @@ static void take_path(struct cairn_buf *url)
         return;
     for (size_t i = head_bytes; i < url->size_bytes; i++) {
         bool is_code = url->data[i] == '%' && i + 2 < url->size_bytes &&
-                       digit_of(url->data[i + 1]) >= 0 && digit_of(url->data[i + 2]) >= 0;
+                       cairn_hex_value((char)url->data[i + 1]) >= 0 &&
+                       cairn_hex_value((char)url->data[i + 2]) >= 0;
 
-        url->data[size_bytes++] =
-            is_code ? (uint8_t)(digit_of(url->data[i + 1]) << 4 | digit_of(url->data[i + 2]))
-                    : url->data[i];
+        url->data[size_bytes++] = is_code ? (uint8_t)(cairn_hex_value((char)url->data[i + 1]) << 4 |
+                                                      cairn_hex_value((char)url->data[i + 2]))
+                                          : url->data[i];
         i += is_code ? 2 : 0;
     }
     url->size_bytes = size_bytes;
