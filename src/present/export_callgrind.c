@@ -91,10 +91,13 @@ static int sort_edges(const struct cairn_edges *edges, uint32_t **ret_order)
  * those in front are not read. */
 static void put_text(struct cairn_buf *out, struct cairn_span text)
 {
-    bool blank = text.size_bytes > 0 && text.data[0] == ' ';
+    bool blank;
 
-    if (text.size_bytes == 0)
+    if (text.size_bytes == 0) {
         cairn_buf_add_str(out, "???"); /* as callgrind calls what it does not know */
+        return;
+    }
+    blank = text.data[0] == ' ';
     if (blank)
         cairn_buf_add_str(out, "\\x20");
     cairn_escape_terminal(out, (struct cairn_span){text.data + blank, text.size_bytes - blank});
