@@ -329,14 +329,29 @@ static bool is_as_before(const struct cairn_pyread *read, const struct cairn_pyv
            now.instr == link->instr && awaits_still(read, view, &now, link);
 }
 
+/* Who is awaited by one that stands still does so too, at what it awaits itself: one that runs or
+ * is over was looked at when its awaiter had gone on. Nobody awaits the first. */
+static bool can_stand(const struct cairn_pyread *read, const struct cairn_pychain_link *link,
+                      bool first)
+{
+    const struct cairn_pytable *table = read->runtime.table;
+
+    if (link->kind != CAIRN_PYCHAIN_FRAMED)
+        return true;
+    if (first)
+        return !cairn_pychains_is_over(read, link);
+    return link->state >= table->suspended && link->state < table->executing;
+}
+
 void cairn_pychains_confirm(const struct cairn_pyread *read, struct cairn_pychains *chains,
                             struct cairn_pypages *pages, uint32_t at)
 {
     const struct cairn_pyview view = {.pages = pages};
+    const uint32_t first = at;
 
     for (struct cairn_pychain_link *link; at != CAIRN_PYCHAIN_END; at = link->next) {
         link = &chains->links.items[at];
-        link->holds = is_as_before(read, &view, link);
+        link->holds = is_as_before(read, &view, link) && can_stand(read, link, at == first);
     }
 }
 

@@ -36,7 +36,7 @@ struct cairn_pychain_link {
     int8_t state;
     enum cairn_pychain_kind kind;
     bool keeps_code; /* it was still of this code when read again */
-    bool holds;      /* it was the same when read again, and awaited the same */
+    bool holds;      /* the same when read again, awaiting the same, and where it can be awaited */
     bool truncated;  /* it awaits more than is followed */
     bool circular;   /* its chain came back to it */
 };

@@ -31,6 +31,12 @@ static void await(struct world *world, uint64_t coro, uint64_t awaited)
     objects_put(&world->objects, coro + TOP - 8, awaited);
 }
 
+static void set_state(struct world *world, uint64_t coro, int status)
+{
+    world->objects.memory[coro - OBJECTS_BASE + world->read.runtime.layout.gen_state] =
+        (uint8_t)status;
+}
+
 /* A coroutine that awaits. */
 static uint64_t make_coro(struct world *world, uint64_t awaited)
 {
@@ -39,8 +45,7 @@ static uint64_t make_coro(struct world *world, uint64_t awaited)
              frame = coro + l->gen_frame;
 
     assert_true(l->gen_frame + l->frame_size < TOP);
-    world->objects.memory[coro - OBJECTS_BASE + l->gen_state] =
-        (uint8_t)(world->read.runtime.table->suspended + 1);
+    set_state(world, coro, world->read.runtime.table->suspended + 1);
     objects_put(&world->objects, frame + l->frame_code, CODE);
     objects_put(&world->objects, frame + l->frame_instr, INSTR);
     objects_put(&world->objects, frame + l->frame_stackpointer, coro + TOP);
@@ -182,6 +187,51 @@ static void test_who_awaits_another_does_not_hold(void **state)
     assert_int_equal(held(world, second, &truncated), 1);
 }
 
+/* Seen on 3.15: a coroutine on its way out of a loop, as what another waits in. */
+static void test_who_is_awaited_stands_still(void **state)
+{
+    struct world *world = *state;
+    const struct cairn_pytable *table = world->read.runtime.table;
+    const struct {
+        int state;
+        size_t held;
+    } cases[] = {
+        {table->suspended, 2},     {table->suspended + 1, 2}, {table->executing, 1},
+        {table->executing + 1, 1}, {table->suspended - 1, 1},
+    };
+    uint64_t inner = make_coro(world, 0), outer = make_coro(world, inner);
+    bool truncated;
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        uint32_t first;
+
+        set_state(world, inner, cases[i].state);
+        first = follow(world, outer);
+        confirm(world, first);
+        assert_int_equal(held(world, first, &truncated), cases[i].held);
+        cairn_pychains_clear(&world->chains);
+    }
+}
+
+/* Nobody awaits the first of a chain: it may run, or not have begun. */
+static void test_the_first_may_run_and_is_not_over(void **state)
+{
+    struct world *world = *state;
+    const struct cairn_pytable *table = world->read.runtime.table;
+    uint64_t coro = make_coro(world, 0);
+    bool truncated;
+
+    for (int status = table->suspended - 1; status <= table->executing + 1; status++) {
+        uint32_t first;
+
+        set_state(world, coro, status);
+        first = follow(world, coro);
+        confirm(world, first);
+        assert_int_equal(held(world, first, &truncated), status <= table->executing);
+        cairn_pychains_clear(&world->chains);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -190,6 +240,8 @@ int main(void)
                                         teardown),
         cmocka_unit_test_setup_teardown(test_a_circle_is_torn_where_it_begins, setup, teardown),
         cmocka_unit_test_setup_teardown(test_who_awaits_another_does_not_hold, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_who_is_awaited_stands_still, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_the_first_may_run_and_is_not_over, setup, teardown),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
