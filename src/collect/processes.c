@@ -145,7 +145,7 @@ void cairn_processes_exec(struct cairn_sampler *sampler, struct cairn_subject *s
     if (several || renewed > 0)
         cairn_remains_forget(subject);
     subject->birth = CAIRN_BIRTH_EXEC;
-    subject->exec_ns = now_ns;
+    subject->exec_ns = subject->name_at_ns = now_ns;
     subject->start_stack = start_stack;
     cairn_runs_keep_code(sampler, cairn_processes_write(sampler, subject));
     cairn_runs_keep_code(sampler, cairn_tracks_rename_workers(sampler->writer, subject));

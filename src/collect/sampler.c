@@ -12,7 +12,6 @@
 
 #define READ_POLLED_NS 50000000ull /* the runtime of a process in which nothing runs */
 #define SCAN_POLLED_NS 20000000ull
-#define NAMELESS_NS 100000000ull
 #define KEPT_NS 5000000ull /* from a tick, by whoever stopped Cairn or took its processor */
 
 static int keep_code(struct cairn_sampler *sampler, int code)
@@ -207,15 +206,16 @@ static void join_python(struct cairn_sampler *sampler, struct cairn_subject *sub
         keep_code(sampler, cairn_tracks_read_names(sampler->writer, subject, now_ns));
 }
 
-/* In the middle of an exec a process has no command line; a moment later it has. Some never have.
- */
+/* In the middle of an exec a process has no command line; a moment later it has, which on a machine
+ * that has much to do may be long. Some never have: they are asked ever more rarely. */
 static void name_late(struct cairn_sampler *sampler, struct cairn_subject *subject, uint64_t now_ns)
 {
     struct cairn_proc_stat stat;
 
-    if (!subject->nameless || now_ns - subject->exec_ns > NAMELESS_NS ||
+    if (!subject->nameless || now_ns < subject->name_at_ns ||
         cairn_proc_stat(subject->pid, 0, &stat) < 0)
         return;
+    subject->name_at_ns = now_ns + (now_ns - subject->exec_ns) / 2;
     if (stat.start_stack) /* who is over meanwhile has none */
         subject->start_stack = stat.start_stack;
     keep_code(sampler, cairn_processes_write(sampler, subject));

@@ -99,7 +99,8 @@ struct cairn_subject {
     uint64_t exec_ns;            /* when its program was */
     uint64_t start_stack;        /* of the program it runs, as cairn_proc_stat() says */
     uint8_t birth;               /* enum cairn_birth */
-    bool nameless;               /* an exec was on its way when its track was written */
+    bool nameless;               /* an exec was on its way when its track was written … */
+    uint64_t name_at_ns;         /* … and its command line is asked for again then */
     uint32_t track, parent_track;
     bool has_children; /* the recording says of some that `track` made them */
     uint32_t former_tracks[CAIRN_FORMER_TRACKS_MAX]; /* of when it was other programs */

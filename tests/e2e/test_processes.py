@@ -1,4 +1,5 @@
 """Children, however they come to be, and a process that becomes another program."""
+import json
 import os
 
 import pytest
@@ -56,6 +57,14 @@ def test_exec_midway_keeps_both_programs(cairn, interpreter):
     assert not any(
         {"before_exec", "after_exec"} <= {frame.name for frame in stack} for stack in stacks
     )
+
+
+def test_a_command_line_that_comes_late_is_told(cairn, python):
+    """Between an exec and its command line a busy machine can put any time."""
+    file, ended = cairn.record(python, "late_command.py", 0.8)
+    events = json.loads(cairn("export", file, "-f", "chrome", "-o", "-").expect().text)["traceEvents"]
+    names = {e["pid"]: e["args"]["name"] for e in events if e["name"] == "process_name"}
+    assert "late_command.py" in names[ended.last_json()["child"]], names
 
 
 def test_exec_by_another_thread_begins_anew(cairn, interpreter):
