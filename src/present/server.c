@@ -161,19 +161,29 @@ static enum MHD_Result send_answer(struct cairn_server *server, struct MHD_Conne
     return result;
 }
 
+/* The path comes decoded, as a string: behind a NUL nobody would see more of it. What this returns
+ * is what the request comes with. */
+static void *find_nul(void *context, const char *uri, struct MHD_Connection *connection)
+{
+    const char *nul = strstr(uri, "%00");
+
+    (void)connection;
+    return nul && nul < uri + strcspn(uri, "?") ? context : NULL;
+}
+
 /* Answers as soon as the head has come, so that no body is ever read. */
 static enum MHD_Result on_request(void *context, struct MHD_Connection *connection,
                                   const char *path, const char *method, const char *version,
                                   const char *upload, size_t *upload_bytes, void **own)
 {
     struct cairn_server *server = context;
-    struct reading reading = {.guard = &server->guard, .asked.path = path};
+    struct reading reading = {.guard = &server->guard, .asked.path = *own ? "" : path};
     struct cairn_server_answer answer = text_answer(MHD_HTTP_FORBIDDEN, refused);
     const union MHD_ConnectionInfo *info;
     enum cairn_guard_verdict verdict;
     bool entering;
 
-    (void)version, (void)upload, (void)upload_bytes, (void)own;
+    (void)version, (void)upload, (void)upload_bytes;
     info = server->mhd.get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
     if (info != NULL && info->socket_context != NULL)
         ((struct cairn_server_connection *)info->socket_context)->is_asked = true;
@@ -183,7 +193,7 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
     server->mhd.get_connection_values(connection, MHD_COOKIE_KIND, read_cookie, &reading);
     server->mhd.get_connection_values(connection, MHD_GET_ARGUMENT_KIND, read_parameter, &reading);
     verdict = cairn_guard_judge(&server->guard, &reading.request);
-    entering = verdict == CAIRN_GUARD_ENTER && strcmp(path, "/") == 0;
+    entering = verdict == CAIRN_GUARD_ENTER && strcmp(reading.asked.path, "/") == 0;
     if (verdict != CAIRN_GUARD_REFUSE)
         server->asked_ns = cairn_clock_mono_ns();
     if (verdict == CAIRN_GUARD_METHOD)
@@ -218,7 +228,8 @@ int cairn_server_open(struct cairn_server *server, const struct cairn_server_opt
             MHD_OPTION_CONNECTION_LIMIT, (unsigned)CAIRN_SERVER_CONNECTIONS_MAX,
             MHD_OPTION_CONNECTION_MEMORY_LIMIT, REQUEST_MAX_BYTES, MHD_OPTION_CONNECTION_TIMEOUT,
             STALLED_MAX_S, MHD_OPTION_NOTIFY_CONNECTION, watch_connection, server,
-            MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
+            MHD_OPTION_URI_LOG_CALLBACK, find_nul, server, MHD_OPTION_STRICT_FOR_CLIENT, 1,
+            MHD_OPTION_END);
         info = server->daemon
                    ? server->mhd.get_daemon_info(server->daemon, MHD_DAEMON_INFO_EPOLL_FD)
                    : NULL;

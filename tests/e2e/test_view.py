@@ -175,7 +175,7 @@ def test_who_comes_from_here_is_served(view, right):
 
 @pytest.mark.parametrize("path", [
     "/../../../../etc/passwd", "/%2e%2e/%2e%2e/etc/passwd", "//etc/passwd", "/..%2f..%2fetc/passwd",
-    "/etc/passwd", "/\\..\\etc\\passwd", "/page.html%00.js", "http://evil.example/etc/passwd", "*",
+    "/etc/passwd", "/\\..\\etc\\passwd", "/page.html%00.js", "/%00", "/%00x?a=1", "http://evil.example/etc/passwd", "*",
     "/?/../../etc/passwd",
 ])
 def test_no_path_leads_to_a_file(view, path):
