@@ -122,8 +122,7 @@ static bool has_living_children(const struct cairn_sampler *sampler, pid_t pid)
 
     for (size_t i = 0; i < sampler->subjects.count; i++)
         if (sampler->subjects.items[i]->parent == pid &&
-            cairn_proc_stat(sampler->subjects.items[i]->pid, 0, &stat) == 0 && stat.state != 'Z' &&
-            stat.state != 'X')
+            cairn_proc_stat(sampler->subjects.items[i]->pid, 0, &stat) == 0 && !stat.is_over)
             return true;
     return false;
 }
@@ -243,7 +242,7 @@ static bool was_met(const struct cairn_sampler *sampler, pid_t pid)
 
     return subject_of(sampler, pid) ||
            (cairn_map_get(&sampler->gone, (uint64_t)pid, 0, &ignored) &&
-            cairn_proc_stat(pid, 0, &stat) == 0 && (stat.state == 'Z' || stat.state == 'X'));
+            cairn_proc_stat(pid, 0, &stat) == 0 && stat.is_over);
 }
 
 /* Only who ran can have made a child; without schedstat nobody knows who did. */

@@ -72,6 +72,7 @@ int cairn_proc_stat(pid_t pid, pid_t tid, struct cairn_proc_stat *ret_stat)
     unsigned long long start_ticks, start_stack;
     long ticks_per_s = sysconf(_SC_CLK_TCK);
     int ppid;
+    long threads;
     ssize_t got;
 
     CAIRN_TRY(task_path(path, sizeof(path), pid, tid, "stat"));
@@ -84,11 +85,14 @@ int cairn_proc_stat(pid_t pid, pid_t tid, struct cairn_proc_stat *ret_stat)
     if (!open || !close || close < open || got == 0)
         return got == 0 ? -CAIRN_EGONE : -CAIRN_EDAMAGED;
     if (sscanf(close + 1,
-               " %c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu"
+               " %c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %ld %*d %llu"
                " %*u %*d %*u %*u %*u %llu",
-               &stat.state, &ppid, &start_ticks, &start_stack) != 4)
+               &stat.state, &ppid, &threads, &start_ticks, &start_stack) != 5)
         return -CAIRN_EDAMAGED;
     stat.ppid = ppid;
+    /* The first thread waits as a zombie for the others: where one of them calls exec, till that is
+     * done. */
+    stat.is_over = stat.state == 'X' || (stat.state == 'Z' && threads <= 1);
     stat.start_ns = start_ticks * (1000000000ull / (uint64_t)(ticks_per_s > 0 ? ticks_per_s : 100));
     stat.start_stack = start_stack;
     snprintf(stat.comm, sizeof(stat.comm), "%.*s", (int)(close - open - 1), open + 1);

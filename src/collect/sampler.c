@@ -288,7 +288,7 @@ static bool scan(struct cairn_sampler *sampler, struct cairn_subject *subject, u
     bool exiting, complete;
     int code = cairn_proc_stat(subject->pid, 0, &stat);
 
-    if (code == 0 && (stat.state == 'Z' || stat.state == 'X' || stat.start_ns != subject->start_ns))
+    if (code == 0 && (stat.is_over || stat.start_ns != subject->start_ns))
         return false;
     if (code == 0)
         code = cairn_subject_scan(subject, true, now_ns, cairn_runs_gone, sampler);

@@ -80,6 +80,14 @@ def test_exec_by_another_thread_begins_anew(cairn, interpreter):
     assert wall_s < cairn.report(file)["recording"]["wall_s"] * 1.02 + 0.1
 
 
+def test_a_process_goes_on_without_its_first_thread(cairn, interpreter):
+    """It is a zombie then, in name; so it is for a moment where another thread calls exec."""
+    file, ended = cairn.record(interpreter, "leader_exits.py", 0.8)
+    used_s, blind_s = ended.last_json()["cpu_s"], cairn.blind_s(file, ended)
+    cpu_s = sum(cairn.collapsed(file, "--metric", "cpu").values()) / 1e6
+    assert used_s - 0.05 - blind_s < cpu_s < 1.05 * used_s + 0.05
+
+
 def test_time_before_python_is_there_is_counted(cairn, interpreter, folder):
     words = " ".join(f"'{word}'" for word in interpreter.command("busy.py", 0.5))
     out = folder / "out.cairn"

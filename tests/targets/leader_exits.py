@@ -1,0 +1,32 @@
+"""A process whose first thread ends before another does: from outside it looks like a zombie.
+Prints the CPU time of both.
+
+    leader_exits.py [SECONDS]
+"""
+import ctypes
+import json
+import os
+import sys
+import threading
+import time
+
+SYS_EXIT = {"x86_64": 60, "aarch64": 93}[os.uname().machine]
+
+
+def spin(seconds):
+    start = time.perf_counter()
+    while time.perf_counter() - start < seconds:
+        pass
+
+
+def stay(seconds):
+    spin(seconds)
+    print(json.dumps({"cpu_s": time.process_time()}), flush=True)
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    length = float(sys.argv[1]) if len(sys.argv) > 1 else 0.8
+    spin(length / 2)
+    threading.Thread(target=stay, args=[length]).start()
+    ctypes.CDLL(None).syscall(SYS_EXIT, 0)
