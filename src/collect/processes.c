@@ -240,9 +240,8 @@ static bool was_met(const struct cairn_sampler *sampler, pid_t pid)
     struct cairn_proc_stat stat;
     uint64_t ignored;
 
-    return subject_of(sampler, pid) ||
-           (cairn_map_get(&sampler->gone, (uint64_t)pid, 0, &ignored) &&
-            cairn_proc_stat(pid, 0, &stat) == 0 && stat.is_over);
+    return subject_of(sampler, pid) || (cairn_map_get(&sampler->gone, (uint64_t)pid, 0, &ignored) &&
+                                        cairn_proc_stat(pid, 0, &stat) == 0 && stat.is_over);
 }
 
 /* Only who ran can have made a child; without schedstat nobody knows who did. */

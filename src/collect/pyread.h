@@ -123,6 +123,10 @@ int cairn_pyread_open_table(const struct cairn_remote *remote, uint64_t runtime,
                             struct cairn_pyread **ret_read, struct cairn_err *err);
 void cairn_pyread_free(struct cairn_pyread *read);
 
+/* From here on the memory is read by way of this thread of the process: its first one is over, and
+ * by that one's number there is none. False: it is already. */
+bool cairn_pyread_by_way_of(struct cairn_pyread *read, pid_t tid);
+
 /* Where the runtime lies in the target, and its PY_VERSION_HEX. */
 uint64_t cairn_pyread_runtime(const struct cairn_pyread *read, uint32_t *ret_hexversion);
 

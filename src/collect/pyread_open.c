@@ -121,6 +121,17 @@ int cairn_pyread_open_table(const struct cairn_remote *remote, uint64_t runtime,
     return finish_reader(read, code, ret_read);
 }
 
+bool cairn_pyread_by_way_of(struct cairn_pyread *read, pid_t tid)
+{
+    struct cairn_remote remote;
+
+    cairn_remote_live(&remote, tid);
+    if (remote.ctx == read->remote.ctx)
+        return false;
+    read->remote.ctx = remote.ctx;
+    return true;
+}
+
 void cairn_pyread_free(struct cairn_pyread *read)
 {
     if (!read)

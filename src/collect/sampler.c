@@ -181,13 +181,30 @@ static bool is_unseen(const struct cairn_worker *worker, uint64_t now_ns)
     return worker->met_ns == now_ns && !worker->asked_ns;
 }
 
+/* Of a process whose first thread is over another one that lives leads to its memory. */
+static bool read_by_another(const struct cairn_subject *subject)
+{
+    struct cairn_proc_stat stat;
+
+    if (cairn_proc_stat(subject->pid, 0, &stat) < 0 || stat.state != 'Z' || stat.is_over)
+        return false;
+    for (size_t i = 0; i < subject->workers.count; i++) {
+        pid_t tid = subject->workers.items[i]->tid;
+
+        if (tid != subject->pid && cairn_proc_has_thread(subject->pid, tid))
+            return cairn_pyread_by_way_of(subject->py, tid);
+    }
+    return false;
+}
+
 /* Reads the stacks of a process with Python; false when the runtime is not there any more. */
 static bool read_python(struct cairn_sampler *sampler, struct cairn_subject *subject)
 {
     struct cairn_err err = {0};
     uint64_t reread = cairn_pyread_stats(subject->py)->reread;
 
-    if (cairn_pyread_tick(subject->py, &err) == -CAIRN_EGONE)
+    if (cairn_pyread_tick(subject->py, &err) == -CAIRN_EGONE &&
+        (!read_by_another(subject) || cairn_pyread_tick(subject->py, &err) == -CAIRN_EGONE))
         return false;
     sampler->stats.reread += cairn_pyread_stats(subject->py)->reread - reread;
     return true;
