@@ -143,6 +143,7 @@ void cairn_processes_exec(struct cairn_sampler *sampler, struct cairn_subject *s
     cairn_runs_keep_code(sampler, renewed);
     if (several || renewed > 0)
         cairn_remains_forget(subject);
+    subject->first_over = false;
     subject->birth = CAIRN_BIRTH_EXEC;
     subject->exec_ns = subject->name_at_ns = now_ns;
     subject->start_stack = start_stack;

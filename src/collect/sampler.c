@@ -307,6 +307,7 @@ static bool scan(struct cairn_sampler *sampler, struct cairn_subject *subject, u
 
     if (code == 0 && (stat.is_over || stat.start_ns != subject->start_ns))
         return false;
+    subject->first_over = code == 0 && stat.state == 'Z';
     if (code == 0)
         code = cairn_subject_scan(subject, true, now_ns, cairn_runs_gone, sampler);
     if (code == -CAIRN_EGONE)
@@ -367,6 +368,12 @@ static bool look(struct cairn_sampler *sampler, struct cairn_subject *subject, b
     return true;
 }
 
+/* The first thread's number is the process', and stays in the list with it. */
+static bool is_over(const struct cairn_subject *subject, const struct cairn_worker *worker)
+{
+    return subject->first_over && worker->tid == subject->pid && !worker->cpu_delta_ns;
+}
+
 /* True while the process is there. */
 static bool tick_subject(struct cairn_sampler *sampler, struct cairn_subject *subject,
                          uint64_t now_ns)
@@ -380,6 +387,8 @@ static bool tick_subject(struct cairn_sampler *sampler, struct cairn_subject *su
         return false;
     cairn_remains_close(subject);
     for (size_t i = 0; i < subject->workers.count; i++) {
+        if (is_over(subject, subject->workers.items[i]))
+            continue;
         if (sampler->single)
             ask_if_runnable(sampler, subject, subject->workers.items[i], now_ns);
         sample_worker(sampler, subject, subject->workers.items[i], now_ns);

@@ -101,6 +101,7 @@ struct cairn_subject {
     uint8_t birth;               /* enum cairn_birth */
     bool nameless;               /* an exec was on its way when its track was written … */
     uint64_t name_at_ns;         /* … and its command line is asked for again then */
+    bool first_over;             /* its first thread is, and others go on */
     uint32_t track, parent_track;
     bool has_children; /* the recording says of some that `track` made them */
     uint32_t former_tracks[CAIRN_FORMER_TRACKS_MAX]; /* of when it was other programs */

@@ -87,6 +87,8 @@ def test_a_process_goes_on_without_its_first_thread(cairn, interpreter):
     stacks = cairn.collapsed(file, "--metric", "cpu")
     cpu_s = sum(stacks.values()) / 1e6
     assert used_s - 0.05 - blind_s < cpu_s < 1.05 * used_s + 0.05
+    wall_s = sum(cairn.collapsed(file).values()) / 1e6
+    assert wall_s < cairn.report(file)["recording"]["wall_s"] * 1.02 + 0.1, "who is over has no time"
     # Its first half may have been read before the other thread was.
     assert time_in(stacks, "stay") / 1e6 > 0.5 * ended.last_json()["stay_s"] - blind_s
 
