@@ -35,7 +35,7 @@ static size_t to_pages(size_t size_bytes)
 uint64_t cairn_spool_start_ns(const char *path)
 {
     long ticks_per_s = sysconf(_SC_CLK_TCK);
-    char text[1024], *at;
+    char text[1024], *at, state;
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     ssize_t got;
 
@@ -47,11 +47,14 @@ uint64_t cairn_spool_start_ns(const char *path)
         return 0;
     text[got] = '\0';
     at = strrchr(text, ')'); /* the name before it may hold anything */
-    if (at != NULL && at[1] != '\0' && (at[2] == 'Z' || at[2] == 'X'))
-        return 0;
-    for (int field = 2; at != NULL && field < 22; field++)
+    state = at != NULL && at[1] != '\0' ? at[2] : 'X';
+    for (int field = 3; at != NULL && field <= 22; field++) {
         at = strchr(at + 1, ' ');
-    if (at == NULL)
+        /* The first thread waits as a zombie for the others. */
+        if (field == 20 && at != NULL && state == 'Z' && strtol(at + 1, NULL, 10) <= 1)
+            return 0;
+    }
+    if (at == NULL || state == 'X')
         return 0;
     return strtoull(at + 1, NULL, 10) *
            (1000000000ull / (uint64_t)(ticks_per_s > 0 ? ticks_per_s : 100));

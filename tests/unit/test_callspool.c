@@ -686,6 +686,35 @@ static void test_costs_of_absurd_counts_stay_what_they_are(void **state)
     cairn_spoolfile_remove_all(other);
 }
 
+/* What the kernel says of a process in a stat file: "x) (y" is its name. */
+static uint64_t start_of(char state, int threads)
+{
+    char path[] = "/tmp/cairn-stat-XXXXXX";
+    int fd = mkstemp(path);
+    uint64_t start_ns;
+
+    assert_true(fd >= 0);
+    assert_true(dprintf(fd, "12 (x) (y) %c 1 2 2 0 -1 4 5 0 0 0 1 2 0 0 20 0 %d 0 700 9 9\n", state,
+                        threads) > 0);
+    close(fd);
+    start_ns = cairn_spool_start_ns(path);
+    unlink(path);
+    return start_ns;
+}
+
+/* The first thread may end before others. */
+static void test_a_zombie_with_threads_is_not_over(void **state)
+{
+    uint64_t start_ns = start_of('S', 1);
+
+    (void)state;
+    assert_int_not_equal(start_ns, 0);
+    assert_int_equal(start_of('R', 2), start_ns);
+    assert_int_equal(start_of('Z', 2), start_ns);
+    assert_int_equal(start_of('Z', 1), 0);
+    assert_int_equal(start_of('X', 1), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -697,6 +726,7 @@ int main(void)
         cmocka_unit_test(test_long_calls_keep_their_length),
         cmocka_unit_test(test_costs_of_absurd_counts_stay_what_they_are),
         cmocka_unit_test(test_a_garbled_file_is_read_to_an_end),
+        cmocka_unit_test(test_a_zombie_with_threads_is_not_over),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
