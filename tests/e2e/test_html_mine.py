@@ -5,7 +5,10 @@ import shlex
 
 import pytest
 from playwright.sync_api import expect
-from test_html import browser, make, opened, percent, seconds, tab, table_rows  # noqa: F401
+from test_html import (browser, make, opened, parts_of_functions, percent, seconds, tab,  # noqa: F401
+                       table_rows)
+from test_html_counts import call_table, near
+from test_html_counts import place as called
 
 import harness
 
@@ -116,3 +119,84 @@ def test_waits_and_tasks_are_told(cairn, served, browser):  # noqa: F811
             (task["running_s"], task["waiting_s"]), rel=0.006, abs=1e-6)
         assert f"{task['name']} {task['coroutine']}".strip() in name
         assert re.search(r"waits most at served\.py:\d+", name), name
+
+
+COUNTED = """
+import json
+
+def leaf(n):
+    return sum(range(n))
+
+def plain(thing):  # json's encoder calls it
+    leaf(300)
+    return {"b": str(thing)}
+
+def encode(n):
+    leaf(100)
+    return json.dumps([n, frozenset({n})], indent=1, default=plain)
+
+def main():
+    for n in range(200):
+        encode(n)
+
+main()
+"""
+
+
+@pytest.fixture(scope="module")
+def counted(python, tmp_path_factory):
+    if not python.has_engine():
+        pytest.skip(f"no module was built for {python.label}: its headers are not there")
+    cairn = harness.Cairn(tmp_path_factory.mktemp("counted"))
+    (cairn.folder / "counted.py").write_text(COUNTED)
+    cairn("run", "--exact", "--report", "none", "-o", "x.cairn", "--", python.executable,
+          "counted.py").expect()
+    return cairn.folder / "x.cairn"
+
+
+# How often what is chosen was called; None: that is of calls that are not chosen.
+@pytest.mark.parametrize("then, wanted, calls", [
+    ("&mine=1", ["--only-my-code"], {"main": 1, "encode": 200, "plain": 200, "leaf": 400}),
+    ("&mine=1&focus=encoder", ["--only-my-code", "--focus", "encoder"],  # a library's
+     {"<module>": None, "main": None, "encode": None, "plain": 200, "leaf": 200}),
+    ("&focus=encoder", ["--focus", "encoder"], {"main": None, "encode": None, "plain": 200, "leaf": 200}),
+    ("&mine=1&focus=encode%20", ["--only-my-code", "--focus", "encode "],
+     {"main": None, "encode": 200, "plain": 200, "leaf": 400}),
+    ("&mine=1&hide=encoder", ["--only-my-code", "--ignore", "encoder"],
+     {"main": 1, "encode": 200, "leaf": 200}),
+    ("&hide=leaf", ["--ignore", "leaf"], {"main": 1, "encode": 200, "plain": 200}),
+])
+def test_counted_calls_have_the_times_of_what_is_chosen(cairn, counted, browser, then, wanted,  # noqa: F811
+                                                        calls):
+    report = cairn.report(counted, "--metric", "counted", "--limit", "1000", *wanted)
+    told = {called(row): row for row in report["rows"] if row["file"][:1] == "/" and row["total_s"]}
+    with opened(browser, make(cairn, counted), f"#tab=explore&metric=counted{then}") as page:
+        rows = call_table(page)
+    shown = {row[-1]: row for row in rows}
+    assert len(shown) == len(rows) and set(told) <= set(shown)
+    for name, row in told.items():
+        ncalls, self_s, each, total_s, every = shown[name][:5]
+        assert near(self_s.replace(" ~", ""), row["self_s"]), (name, self_s, row)
+        assert near(total_s, row["total_s"]), (name, total_s, row)
+    for name, count in calls.items():
+        [row] = [row for place, row in shown.items() if place.endswith(f"({name})") and "counted.py" in place]
+        assert row[0] == (str(count) if count is not None else "?"), row
+        assert (row[2] == row[4] == "n/a") is (count is None), row
+
+
+@pytest.mark.parametrize("then, wanted", [("&mine=1&focus=encoder", ["--only-my-code", "--focus", "encoder"]),
+                                          ("&mine=1&hide=leaf", ["--only-my-code", "--ignore", "leaf"])])
+def test_counted_edges_have_the_times_of_what_is_chosen(cairn, counted, browser, then, wanted):  # noqa: F811
+    file = make(cairn, counted)
+    number = next(i for i, row in enumerate(parts_of_functions(file)) if row["qualname"] == "encode")
+    report = cairn.report(counted, "--metric", "counted", "--limit", "1000", *wanted)
+    told = {row["qualname"]: row for row in report["rows"]}
+    ncalls = "?" if "focus" in then else "200"
+    with opened(browser, file, f"#tab=function&metric=counted&function={number}{then}") as page:
+        [caller] = call_table(page, "callers")
+        [callee] = [row for row in call_table(page, "callees") if row[-1].endswith("(plain)")]
+        expect(page.locator("#panel")).to_contain_text(
+            "How often it was called is not known: tottime" if ncalls == "?" else "200 calls: tottime")
+    assert caller[0] == ncalls and caller[-1].endswith("(main)")
+    assert near(caller[1], told["encode"]["self_s"]) and near(caller[2], told["encode"]["total_s"])
+    assert callee[0] == "200" and near(callee[2], told["plain"]["total_s"])

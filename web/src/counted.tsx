@@ -75,8 +75,8 @@ export function CallTable({ found, most = ROWS, choice }: {
         <td class="number faint time">{per(row.self, row.calls)}</td>
         <td class="number">{time(row.total)}</td>
         <td class="number faint time">{per(row.total, row.primitive)}</td>
-        {resumed && <td class="number faint time">{count(row.resumes)}</td>}
-        {resumed && <td class="number faint time">{time(row.suspended)}</td>}
+        {resumed && <td class="number faint time">{row.resumes < 0 ? 'n/a' : count(row.resumes)}</td>}
+        {resumed && <td class="number faint time">{told(row.suspended)}</td>}
         <td class="wide"><Place func={row.func} /></td>
       </tr>)}</tbody></table></Scroll>
     {shown.some((row) => poor.has(row.func)) && <p class="faint">{POOR}: over half of its tottime is

@@ -1,7 +1,7 @@
 // What was counted one by one, as `cairn html` wrote it (src/present/html_counts.c): calls by thread
 // and stack, lines, instructions, regions, and the calls of a timeline. Pure functions.
 import { boxesOf, PROGRAM, type Cells, type Flame, type Profile } from './data';
-import { eachChosen, type Choice } from './sums';
+import { eachChosen, groupTotals, keptBy, sumUp, type Choice } from './sums';
 
 // Optional keys of the page's data.
 export interface WrittenCounts {
@@ -40,6 +40,7 @@ export interface Calls extends Cells {
   total: Float64Array;
   suspended: Float64Array;
   again: Uint8Array; // of each node: AGAIN, PAIR_AGAIN
+  outer: Int32Array; // the box, as it was seen, of the call whose own time it is
 }
 
 const AGAIN = 1, PAIR_AGAIN = 2; // the function, and it and its caller, stand below as well
@@ -72,40 +73,50 @@ export function readCalls({ calls: columns }: WrittenCounts, states: number, par
     states: Array.from({ length: states }, (_, i) => (i === states - 1 ? wall : none)),
     calls: Float64Array.from(calls), resumes: Float64Array.from(resumes),
     total: Float64Array.from(total), suspended: Float64Array.from(suspended),
-    again: againOf(node, parent, func),
+    again: againOf(node, parent, func), outer: box,
   };
 }
 
 export interface CallRow {
   func: number;
   calls: number;
-  primitive: number; // calls with none of the same function below them
+  primitive: number; // calls with none of the same function below them; -1: not known
   resumes: number;
   self: number;
   total: number; // of primitive calls
   suspended: number;
 }
 
+// Where focus or hide leave a part of the stacks, totals are of what they leave, and of a call that
+// they do not leave, though something that it called, no number is known.
 function sumCalls(profile: Profile, choice: Choice, groupOf: (node: number) => number,
-  repeated: number): Map<number, CallRow> {
-  const calls = profile.calls!, rows = new Map<number, CallRow>();
+  repeated: number): CallRow[] {
+  const calls = profile.calls!, rows = new Map<number, CallRow>(), kept = keptBy(profile, choice);
+  const rowOf = (func: number, calls: number) => {
+    let row = rows.get(func);
+    if (!row)
+      rows.set(func, row = { func, calls, primitive: 0, resumes: 0, self: 0, total: 0, suspended: 0 });
+    return row;
+  };
   eachChosen(profile, choice, (i) => {
     const node = calls.node[i], group = groupOf(node);
     if (group === -2 || (choice.programOnly && calls.phase[i] !== PROGRAM)) return;
-    let row = rows.get(group);
-    if (!row) {
-      row = { func: group, calls: 0, primitive: 0, resumes: 0, self: 0, total: 0, suspended: 0 };
-      rows.set(group, row);
-    }
-    row.calls += calls.calls[i];
+    const row = rowOf(group, 0);
+    row.calls += kept && !kept[calls.outer[i]] ? NaN : calls.calls[i];
     row.resumes += calls.resumes[i];
     row.self += calls.wall[i];
     row.suspended += calls.suspended[i];
     if (calls.again[node] & repeated) return;
     row.primitive += calls.calls[i];
-    row.total += calls.total[i];
+    if (!kept) row.total += calls.total[i];
   }, calls);
-  return rows;
+  if (kept)
+    groupTotals(profile, sumUp(profile, choice).self, profile.func.map((_, node) => groupOf(node)),
+      profile.functions.length).total.forEach((total, func) => {
+      if (total) rowOf(func, NaN).total = total;
+    });
+  return [...rows.values()].map((row) => row.calls >= 0 ? row
+    : { ...row, calls: 0, primitive: -1, resumes: -1, suspended: -1 });
 }
 
 const WIDTH = 6;
@@ -139,8 +150,7 @@ function toldRows(profile: Profile, funcOf: (callee: number, caller: number) => 
 export function callRows(profile: Profile, choice: Choice): CallRow[] {
   if (isTold(profile, choice))
     return toldRows(profile, (callee, caller) => (caller < 0 ? callee : -1));
-  return profile.calls
-    ? [...sumCalls(profile, choice, (node) => profile.func[node], AGAIN).values()] : [];
+  return profile.calls ? sumCalls(profile, choice, (node) => profile.func[node], AGAIN) : [];
 }
 
 // Who called a function, and whom it called: numbers of the callee's calls by that caller.
@@ -148,7 +158,7 @@ export function callEdges(profile: Profile, choice: Choice, func: number):
   { callers: CallRow[]; callees: CallRow[] } {
   const { parent, func: of, written } = profile;
   const isPython = (node: number) => node !== 0 && written.functions[of[node]][3] === 0;
-  const sorted = (rows: Iterable<CallRow>) => [...rows]
+  const sorted = (rows: CallRow[]) => rows
     .sort((a, b) => b.total - a.total || b.calls - a.calls || a.func - b.func);
   if (isTold(profile, choice)) return {
     callers: sorted(toldRows(profile, (callee, caller) => (callee === func ? caller : -1))),
@@ -159,7 +169,7 @@ export function callEdges(profile: Profile, choice: Choice, func: number):
       const above = parent[node];
       if (!isPython(above) || of[callers ? node : above] !== func) return -2;
       return of[callers ? above : node];
-    }, PAIR_AGAIN).values());
+    }, PAIR_AGAIN));
   return { callers: edges(true), callees: edges(false) };
 }
 

@@ -5,7 +5,6 @@ import { boxesOf, makeBoxes, makeFlame, type Cells, type Profile } from './data'
 
 const NONE = 4; // of ORIGINS, as 0 is the user's
 
-
 // The node that each goes to: the outermost frame stays until one comes that is the user's.
 function homes({ written, functions, count, parent, func }: Profile) {
   const home = new Int32Array(count), above = new Int32Array(count);
@@ -49,5 +48,9 @@ export function onlyMine(profile: Profile): Profile {
   return { ...profile, parent, func, line, first, next, flame, folded, cells: moved(profile.cells),
     calls: calls && { ...moved(calls), calls: left(calls.calls), resumes: left(calls.resumes),
       total: left(calls.total), suspended: left(calls.suspended),
-      again: againOf(calls.node.map((n) => home[n]), parent, func) } };
+      again: againOf(calls.node.map((n) => home[n]), parent, func),
+      outer: calls.node.map((n) => {
+        while (folded[n]) n = profile.parent[n];
+        return profile.seen.of[n];
+      }) } };
 }

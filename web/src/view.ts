@@ -36,11 +36,6 @@ export const START: View = {
   left: '', right: '', scale: 'share',
 };
 
-const index = (text: string | null, below: number, otherwise: number): number => {
-  const value = text !== null && /^\d+$/.test(text) ? Number(text) : otherwise;
-  return value < below ? value : otherwise;
-};
-
 export interface Limits {
   metrics: string[];
   processes: number;
@@ -53,57 +48,47 @@ export interface Limits {
 
 export function readView(hash: string, limits: Limits, start: View): View {
   const words = new URLSearchParams(hash.replace(/^#/, ''));
-  const tab = words.get('tab') as Tab;
-  const metric = words.get('metric') ?? '';
-  const shape = words.get('shape') as Shape;
-  const from = index(words.get('from'), limits.slices, -1);
-  const to = index(words.get('to'), limits.slices + 1, -1);
+  const text = (key: string) => words.get(key) ?? '';
+  const index = (key: string, below: number, otherwise = -1): number =>
+    /^\d+$/.test(text(key)) && Number(text(key)) < below ? Number(text(key)) : otherwise;
+  const one = <Word extends string>(of: readonly Word[], key: string, otherwise: Word): Word =>
+    of.includes(text(key) as Word) ? text(key) as Word : otherwise;
+  const from = index('from', limits.slices), to = index('to', limits.slices + 1);
   const part = from >= 0 && to > from;
   return {
-    tab: TABS.includes(tab) ? tab : start.tab,
-    metric: limits.metrics.includes(metric) ? metric : start.metric,
-    process: index(words.get('process'), limits.processes, -1),
-    thread: index(words.get('thread'), limits.threads, -1),
-    focus: words.get('focus') ?? '',
-    hide: words.get('hide') ?? '',
-    search: words.get('search') ?? '',
-    idle: words.get('idle') === '1',
-    mine: words.get('mine') === '1',
+    tab: one(TABS, 'tab', start.tab),
+    metric: one(limits.metrics, 'metric', start.metric),
+    process: index('process', limits.processes),
+    thread: index('thread', limits.threads),
+    focus: text('focus'),
+    hide: text('hide'),
+    search: text('search'),
+    idle: text('idle') === '1',
+    mine: text('mine') === '1',
     from: part ? from : -1,
     to: part ? to : -1,
-    region: index(words.get('region'), limits.regions, -1),
-    func: index(words.get('function'), limits.functions, -1),
-    zoom: index(words.get('zoom'), limits.boxes, 0),
-    shape: SHAPES.includes(shape) ? shape : start.shape,
-    depth: index(words.get('depth'), 1000, 0),
-    cutoff: index(words.get('cutoff'), 1000, 0),
-    left: words.get('left') ?? '',
-    right: words.get('right') ?? '',
-    scale: words.get('scale') === 'time' ? 'time' : 'share',
+    region: index('region', limits.regions),
+    func: index('function', limits.functions),
+    zoom: index('zoom', limits.boxes, 0),
+    shape: one(SHAPES, 'shape', start.shape),
+    depth: index('depth', 1000, 0),
+    cutoff: index('cutoff', 1000, 0),
+    left: text('left'),
+    right: text('right'),
+    scale: one(['time'], 'scale', start.scale),
   };
 }
 
 export function writeView(view: View, start: View): string {
   const words = new URLSearchParams();
-  if (view.tab !== start.tab) words.set('tab', view.tab);
-  if (view.metric !== start.metric) words.set('metric', view.metric);
-  if (view.process >= 0) words.set('process', String(view.process));
-  if (view.thread >= 0) words.set('thread', String(view.thread));
-  if (view.focus) words.set('focus', view.focus);
-  if (view.hide) words.set('hide', view.hide);
-  if (view.search) words.set('search', view.search);
-  if (view.idle) words.set('idle', '1');
-  if (view.mine) words.set('mine', '1');
-  if (view.from >= 0) words.set('from', String(view.from));
-  if (view.from >= 0) words.set('to', String(view.to));
-  if (view.region >= 0) words.set('region', String(view.region));
-  if (view.func >= 0) words.set('function', String(view.func));
-  if (view.zoom > 0) words.set('zoom', String(view.zoom));
-  if (view.shape !== start.shape) words.set('shape', view.shape);
-  if (view.depth > 0) words.set('depth', String(view.depth));
-  if (view.cutoff > 0) words.set('cutoff', String(view.cutoff));
-  if (view.left) words.set('left', view.left);
-  if (view.right) words.set('right', view.right);
-  if (view.scale !== 'share') words.set('scale', view.scale);
-  return '#' + words.toString();
+  for (const key of ['tab', 'metric', 'focus', 'hide', 'search', 'shape', 'left', 'right', 'scale'] as const)
+    if (view[key] !== start[key]) words.set(key, view[key]);
+  for (const key of ['process', 'thread', 'from', 'to', 'region'] as const)
+    if (view[key] >= 0) words.set(key, `${view[key]}`);
+  for (const key of ['idle', 'mine'] as const) if (view[key]) words.set(key, '1');
+  if (view.func >= 0) words.set('function', `${view.func}`);
+  if (view.zoom > 0) words.set('zoom', `${view.zoom}`);
+  if (view.depth > 0) words.set('depth', `${view.depth}`);
+  if (view.cutoff > 0) words.set('cutoff', `${view.cutoff}`);
+  return '#' + words;
 }
