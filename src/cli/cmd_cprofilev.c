@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -76,6 +77,32 @@ static int serve(struct cairn_call *call, const char *file)
     return cairn_serve(&serving, call);
 }
 
+static int refuse_folder(const char *folder)
+{
+    struct cairn_err err = {0};
+    char path[PATH_MAX];
+    int size = (int)strlen(folder);
+    const char *name;
+
+    while (size > 0 && folder[size - 1] == '/')
+        size--;
+    snprintf(path, sizeof(path), "%.*s/__main__.py", size, folder);
+    name = access(path, F_OK) == 0 ? "__main__" : "script";
+    cairn_err_set(&err, -CAIRN_EUSAGE, 0, "cprofilev", "%.300s is a folder", folder);
+    cairn_err_add(&err, "`cairn cprofilev` runs a file of Python code, as cProfile does.");
+    cairn_err_add(&err, "Name the script in it: cairn cprofilev %.*s/%s.py",
+                  size < 300 ? size : 300, folder, name);
+    return cairn_say_err(&err);
+}
+
+/* S_IFREG, S_IFDIR or another; 0: nothing is there. */
+static mode_t kind_of(const char *path)
+{
+    struct stat info;
+
+    return stat(path, &info) == 0 ? info.st_mode & S_IFMT : 0;
+}
+
 /* The profile lies in a folder of its own, and bears the script's name: the page is called by it.
  */
 static int serve_script(struct cairn_call *call)
@@ -85,6 +112,8 @@ static int serve_script(struct cairn_call *call)
     const char *script = call->words.items[0], *slash = strrchr(script, '/');
     int status = 0, code;
 
+    if (kind_of(script) == S_IFDIR)
+        return refuse_folder(script);
     if (mkdtemp(folder) == NULL) {
         cairn_err_set(&err, -CAIRN_EIO, errno, "cprofilev", "no folder can be made in /tmp");
         return cairn_say_err(&err);
@@ -93,7 +122,7 @@ static int serve_script(struct cairn_call *call)
     code = run_script(&call->words, file, &status, &err);
     if (code < 0)
         status = cairn_say_err(&err);
-    else if (status == 0 || access(file, F_OK) == 0) /* else it did not begin, and has said why */
+    else if (status == 0 || kind_of(file) == S_IFREG) /* else it did not begin, and has said why */
         status = serve(call, file);
     unlink(file);
     rmdir(folder);

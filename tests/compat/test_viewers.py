@@ -157,6 +157,26 @@ def test_cprofilev_shows_no_page_of_a_script_that_did_not_begin(cairn, python, f
     assert "/tmp/cairn-" not in ended.talk and "empty" not in ended.talk and "http" not in ended.talk
 
 
+@pytest.mark.parametrize("word", ["..", ".", "../", "x/", "x", "app", "/", "link"])
+def test_cprofilev_runs_no_folder(cairn, folder, word):
+    """One error that names what was asked for, not what is made for it, whatever a name ends in."""
+    (folder / "x").mkdir()
+    (folder / "app").mkdir()
+    (folder / "app" / "__main__.py").write_text("print(1)\n")
+    (folder / "link").symlink_to("x")
+    ended = cairn("cprofilev", "-p", "0", word).expect(harness.USAGE)
+    what, why, todo = ended.talk.splitlines()
+    assert what == f"cairn: {word} is a folder" and "a file" in why and ".py" in todo
+    assert ended.out == b"" and ("app/__main__.py" in todo) == (word == "app")
+
+
+@pytest.mark.parametrize("word", ["gone/", "script.py/"])
+def test_cprofilev_of_no_folder_names_none_of_its_own(cairn, python, folder, word):
+    (folder / "script.py").write_text("print(1)\n")
+    ended = cairn("cprofilev", "-p", "0", word, env={"CAIRN_PYTHON": str(python.executable)}).expect(1)
+    assert word in ended.talk and "/tmp/cairn-" not in ended.talk and "http" not in ended.talk
+
+
 @pytest.mark.parametrize("words", [["cprofilev"], ["snakeviz"], ["snakeviz", "a", "b"]])
 def test_without_a_file_it_says_so(cairn, words):
     assert cairn(*words).expect(harness.USAGE).talk
