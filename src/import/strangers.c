@@ -12,6 +12,7 @@ struct stranger {
     const char *after; /* the path stands in front of it; NULL: it need not be said */
 };
 
+#define WIDE_BYTES ((size_t)64) /* that are looked at */
 #define BEGINS(bytes) (bytes), sizeof(bytes) - 1
 #define MEMORY_ALONE "It is of memory, and holds no times: "
 #define V8 "It is V8's log of events: `node --cpu-prof` writes a profile that Cairn knows."
@@ -61,10 +62,52 @@ static bool is(const struct stranger *stranger, struct cairn_span head)
             memmem(head.data, head.size_bytes, stranger->holds, strlen(stranger->holds)));
 }
 
+/* Without a mark: as many letters of ASCII as a short line has, each beside a byte of zeros. */
+static bool is_wide(struct cairn_span head, size_t letter)
+{
+    size_t size_bytes = head.size_bytes < WIDE_BYTES ? head.size_bytes & ~(size_t)1 : WIDE_BYTES;
+
+    for (size_t at = 0; at < size_bytes; at += 2) {
+        uint8_t byte = head.data[at + letter];
+
+        if (head.data[at + 1 - letter] != 0 ||
+            !((byte >= ' ' && byte <= '~') || (byte >= '\t' && byte <= '\r')))
+            return false;
+    }
+    return size_bytes >= 8;
+}
+
+/* What it is as iconv names it, where that is no UTF-8 but as wide as Windows writes text; NULL. */
+static const char *coding_of(struct cairn_span head)
+{
+    static const struct {
+        char mark[4];
+        uint8_t mark_bytes;
+        const char *name;
+    } marked[] = {{{'\xff', '\xfe', 0, 0}, 4, "UTF-32"},
+                  {{0, 0, '\xfe', '\xff'}, 4, "UTF-32"},
+                  {{'\xff', '\xfe'}, 2, "UTF-16"},
+                  {{'\xfe', '\xff'}, 2, "UTF-16"}};
+
+    for (size_t i = 0; i < sizeof(marked) / sizeof(marked[0]); i++)
+        if (head.size_bytes >= marked[i].mark_bytes &&
+            memcmp(head.data, marked[i].mark, marked[i].mark_bytes) == 0)
+            return marked[i].name;
+    return is_wide(head, 0) ? "UTF-16LE" : is_wide(head, 1) ? "UTF-16BE" : NULL;
+}
+
 bool cairn_stranger_tell(struct cairn_span head, const char *path, struct cairn_err *err)
 {
+    const char *coding = coding_of(head);
+
     if (head.size_bytes == 0)
         cairn_err_add(err, "It is empty.");
+    if (coding) {
+        cairn_err_add(err, "Its text is %s, and that of the profiles that Cairn knows UTF-8.",
+                      coding);
+        cairn_err_add(err, "`iconv -f %s -t UTF-8 %.100s` prints it so.", coding, path);
+        return true;
+    }
     for (size_t i = 0; i < sizeof(strangers) / sizeof(strangers[0]); i++) {
         const struct stranger *stranger = &strangers[i];
 

@@ -356,6 +356,28 @@ def test_a_mark_in_front_of_utf_8_is_no_text(cairn, folder, form):
     cairn("report", "mark").expect(123)
 
 
+@pytest.mark.parametrize("code", ["utf-16", "utf-16-le", "utf-16-be", "utf-32"])
+@pytest.mark.parametrize("form", ["speedscope", "collapsed", "callgrind"])
+def test_text_of_utf_16_is_told_what_it_is(cairn, folder, form, code):
+    """As PowerShell's `>` writes it, with a mark in front and without, packed or not."""
+    (folder / "x").write_text("a;b 3\na 2\n")
+    text = cairn("export", "-f", form, "x").expect().text.encode(code)
+    (folder / "y").write_bytes(text)
+    (folder / "z").write_bytes(gzip.compress(text))
+    wanted = code.upper().replace("16-", "16")
+    for words in (["report", "y"], ["import", "y", "-o", "o.cairn"], ["report", "z"]):
+        told = cairn(*words).expect(123).talk
+        assert f"iconv -f {wanted} -t UTF-8 {words[1]}" in told and "It knows" not in told, told
+    (folder / "back").write_bytes(text.decode(code).encode())
+    assert set(rows_of(cairn.report("back"))) == {"a", "b"}
+
+
+@pytest.mark.parametrize("junk", [b"\xff\xfe", b"\0\0\0\0" * 9, b"a\0" * 2 + b"\1\2\3\4" * 9, b"\0" + b"ab" * 9])
+def test_what_is_no_text_is_not_told_to_be(cairn, folder, junk):
+    (folder / "x").write_bytes(junk)
+    assert ("UTF-16" in cairn("report", "x").expect(123).talk) == (junk == b"\xff\xfe")
+
+
 @pytest.mark.parametrize("form", ["speedscope", "cpuprofile", "firefox", "chrome", "pprof"])
 def test_that_a_file_was_cut_off_is_said(cairn, recording, folder, form):
     cairn("export", "-f", form, "-o", "whole", recording).expect()
