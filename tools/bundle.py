@@ -20,7 +20,7 @@ SCRIPT = ["src/main.tsx", "--bundle", "--format=iife", "--tsconfig-raw={}", "--j
 OWN = ("profile written choice sums flame programOnly outermost firstLine timeless siblings isOpen "
        "hasChildren setOpen showAll waits places layer again thin parent totals func node whole found "
        "outside sure fills pieces sides primitive caller callee timed hits "
-       "native folded base change words depth zoom cutoff seen stack starts").split()
+       "native folded base change words depth zoom cutoff seen stack starts box within thick radius kept outer drop edge names").split()
 SCRIPT += [f"--mangle-props=^({'|'.join(OWN)})$"]
 STYLE = ["src/page.css"]
 

@@ -2,6 +2,7 @@
 is compared, what was waited for, and asyncio's tasks."""
 import re
 import shlex
+from urllib.parse import quote
 
 import pytest
 from playwright.sync_api import expect
@@ -200,3 +201,17 @@ def test_counted_edges_have_the_times_of_what_is_chosen(cairn, counted, browser,
     assert caller[0] == ncalls and caller[-1].endswith("(main)")
     assert near(caller[1], told["encode"]["self_s"]) and near(caller[2], told["encode"]["total_s"])
     assert callee[0] == "200" and near(callee[2], told["plain"]["total_s"])
+
+
+@pytest.mark.parametrize("pattern", [r"\<enc", r"\<code", r"encode\>", r"enco\>", r"\<(encode|fetch)\>", r"[\<]module",
+                                     r"\\<", r"^\<\w+\>", r"\bencode\b", r"served\.py", "<module>"])
+def test_a_pattern_means_what_it_does_on_the_command_line(cairn, served, browser, pattern):  # noqa: F811
+    """Edges of words as well, which regular expressions of a browser do not have by these signs."""
+    report = cairn.report(served, "--idle", "--focus", pattern, "--limit", "1000")
+    with opened(browser, make(cairn, served), f"#tab=explore&idle=1&focus={quote(pattern)}") as page:
+        if report["total_s"] == 0:
+            expect(page.locator("#panel")).to_contain_text("No time is left")
+            return
+        rows = call_table(page)
+    assert {row[5].split()[0] for row in rows} == {
+        row["qualname"].split()[0] for row in report["rows"] if row["total_s"] > 0}

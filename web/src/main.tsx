@@ -134,10 +134,6 @@ function App({ first, before: other }: { first: Profile; before: Profile | null 
   useLayoutEffect(() => {
     const exactly = () => view.func < 0 ? '' : patternOf(profile, view.func);
     const keys: Record<string, () => void> = {
-      '1': () => go({ tab: 'overview' }),
-      '2': () => go({ tab: 'explore' }),
-      '3': () => go({ tab: 'function' }),
-      '4': () => go({ tab: 'compare' }),
       '/': () => document.getElementById('search')!.focus(),
       'm': () => go({ metric: limits.metrics[(limits.metrics.indexOf(view.metric) + 1)
         % limits.metrics.length] }),
@@ -158,6 +154,7 @@ function App({ first, before: other }: { first: Profile; before: Profile | null 
       ']': () => history.forward(),
       '?': () => setHelp(true),
     };
+    TABS.forEach((tab, i) => { keys[i + 1] = () => go({ tab }); });
     const press = (event: KeyboardEvent) => {
       const within = event.target as HTMLElement;
       const writing = within.matches('input[type=search], input[type=range], select, dialog *');

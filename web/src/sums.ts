@@ -49,10 +49,13 @@ export interface Row {
 
 export const escaped = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
 
+// What the command line's patterns have and the browser's lack: where a word begins and ends.
+const EDGES: Record<string, string> = { '\\<': '\\b(?=\\w)', '\\>': '\\b(?<=\\w)' };
+
 // A pattern that is none is taken as plain text: it may be half typed.
 export function pattern(text: string): RegExp {
   try {
-    return new RegExp(text);
+    return new RegExp(text.replace(/\[[^\]]*]|\\[^]/g, (part) => EDGES[part] ?? part));
   } catch {
     return new RegExp(escaped(text));
   }
