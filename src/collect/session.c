@@ -265,8 +265,8 @@ static int judge_attached(struct session *s, bool last, uint64_t now_ns)
     return tell_no_python(s);
 }
 
-/* Moves on to the next tick that is not over already. */
-static void next_due(struct session *s, uint64_t now_ns)
+/* Moves on to the next tick that is not over at that time: now, or when a rest is. */
+static void next_due(struct session *s, uint64_t from_ns)
 {
     uint64_t mean_ns = s->options->interval_ns;
 
@@ -278,7 +278,7 @@ static void next_due(struct session *s, uint64_t now_ns)
     for (;;) {
         uint64_t next_ns = s->due_ns + cairn_tick_interval(s->seed, s->tick + 1, mean_ns);
 
-        if (next_ns > now_ns)
+        if (next_ns > from_ns)
             break;
         s->due_ns = next_ns;
         s->tick++;
@@ -346,8 +346,7 @@ static int sample_until_over(struct session *s)
         if (now_ns >= s->flush_at_ns || cairn_writer_pending_bytes(s->writer) > PENDING_MAX_BYTES)
             CAIRN_TRY(flush(s, CAIRN_CHUNK_DATA, now_ns));
         now_ns = cairn_clock_mono_ns();
-        cairn_urgency_worked(&s->urgency, now_ns);
-        next_due(s, now_ns);
+        next_due(s, cairn_urgency_worked(&s->urgency, now_ns));
     }
     return judge_attached(s, true, now_ns);
 }

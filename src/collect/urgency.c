@@ -21,6 +21,7 @@
 #define OWN_NS UINT64_C(4000000) /* how often it asks for its own CPU time, while all goes well */
 #define SHARE_PART 4 /* it may work one such part of the time to go before all others … */
 #define SHARE_START_NS UINT64_C(16000000) /* … and so much more at times, as when it starts */
+#define REST_MOST_NS UINT64_C(32000000)   /* who had to rest longer does not go first any more */
 
 static int get(struct sched_attr *attr)
 {
@@ -60,6 +61,14 @@ static bool is_crowded(void)
 static bool leaves_room(const struct cairn_urgency *urgency)
 {
     return urgency->spent_ns < SHARE_START_NS + urgency->seen_ns / SHARE_PART;
+}
+
+/* How long to do nothing for, until it does leave room. In line with hundreds that want a processor
+ * it would take as much for itself, and be of no use: each tick finds more that ran meanwhile, all
+ * of whom are to be read, and takes the longer. */
+static uint64_t rest_ns(const struct cairn_urgency *urgency)
+{
+    return (urgency->spent_ns - SHARE_START_NS) * SHARE_PART - urgency->seen_ns;
 }
 
 static void go_first(struct cairn_urgency *urgency, uint64_t now_ns)
@@ -137,20 +146,22 @@ void cairn_urgency_woke(struct cairn_urgency *urgency, uint64_t late_ns, uint64_
         step_back(urgency, now_ns);
 }
 
-void cairn_urgency_worked(struct cairn_urgency *urgency, uint64_t now_ns)
+uint64_t cairn_urgency_worked(struct cairn_urgency *urgency, uint64_t now_ns)
 {
-    uint64_t cpu_ns, took_ns, worked_for_ns = now_ns - urgency->woke_ns;
+    uint64_t cpu_ns, took_ns, worked_for_ns = now_ns - urgency->woke_ns, until_ns = now_ns;
 
     if (!urgency->changed || urgency->refused)
-        return;
+        return now_ns;
     urgency->woke_ns = now_ns;
     if (worked_for_ns <= urgency->most_ns && now_ns - urgency->worked_ns < OWN_NS)
-        return;
+        return now_ns;
     cpu_ns = cairn_clock_own_cpu_ns();
     took_ns = cpu_ns - urgency->cpu_ns;
     urgency->spent_ns += took_ns;
     urgency->seen_ns += now_ns - urgency->worked_ns;
-    if (urgency->first && !leaves_room(urgency)) {
+    if (urgency->first && !leaves_room(urgency) && rest_ns(urgency) <= REST_MOST_NS) {
+        until_ns = now_ns + rest_ns(urgency);
+    } else if (urgency->first && !leaves_room(urgency)) {
         step_back(urgency, now_ns);
         urgency->from_ns = now_ns + SHARE_NS;
     } else if (!urgency->first && worked_for_ns > took_ns + urgency->most_ns) {
@@ -162,6 +173,7 @@ void cairn_urgency_worked(struct cairn_urgency *urgency, uint64_t now_ns)
         urgency->seen_ns /= 2;
         urgency->spent_ns /= 2;
     }
+    return until_ns;
 }
 
 void cairn_urgency_restore(struct cairn_urgency *urgency)

@@ -5,8 +5,9 @@
  * first (Linux 6.12 on). But a priority counts within one session alone where the kernel groups
  * processes by session (autogroup) or by container: beside busy ones the whole group waits. So
  * where all processors are taken, or it had to wait for one, it goes before all groups (SCHED_RR),
- * if the user may ask for that, until there has been room for a while, and only as long as it
- * leaves time to others. What it starts meanwhile inherits nothing of it. Threads: per thread.
+ * if the user may ask for that, until there has been room for a while. It leaves time to others:
+ * who worked a little too much rests, who did much too much goes first no longer. What it starts
+ * meanwhile inherits nothing of it. Threads: per thread.
  */
 #ifndef CAIRN_URGENCY_H
 #define CAIRN_URGENCY_H
@@ -34,8 +35,8 @@ struct cairn_urgency { /* all zero: nothing was changed */
 void cairn_urgency_raise(struct cairn_urgency *urgency, uint64_t interval_ns);
 /* It slept, and wanted to wake `late_ns` ago. */
 void cairn_urgency_woke(struct cairn_urgency *urgency, uint64_t late_ns, uint64_t now_ns);
-/* It did what it woke for. */
-void cairn_urgency_worked(struct cairn_urgency *urgency, uint64_t now_ns);
+/* It did what it woke for. Returns until when it is to rest, `now_ns` for not at all. */
+uint64_t cairn_urgency_worked(struct cairn_urgency *urgency, uint64_t now_ns);
 void cairn_urgency_restore(struct cairn_urgency *urgency);
 
 #endif

@@ -157,6 +157,52 @@ static int leaves_room(void)
     return is_first() == may_be_first() ? 0 : 3;
 }
 
+/* A tick that goes first, and takes so much of the time. */
+static uint64_t work(struct cairn_urgency *urgency, uint64_t *now_ns, uint64_t cpu_ns,
+                     uint64_t passed_ns)
+{
+    urgency->cpu_ns = cairn_clock_own_cpu_ns() - cpu_ns; /* what it does here comes on top */
+    *now_ns += passed_ns;
+    return cairn_urgency_worked(urgency, *now_ns) - *now_ns;
+}
+
+/* What it may take in the long run. */
+static int rests(uint64_t percent)
+{
+    bool may = may_be_first();
+    uint64_t now_ns, begun_ns, rested_ns = 0, spent_ns = 0;
+    struct cairn_urgency urgency = raised(&now_ns);
+
+    if (!may)
+        return 0;
+    cairn_urgency_woke(&urgency, LATE_NS, now_ns);
+    begun_ns = now_ns = urgency.worked_ns;
+    for (int i = 0; i < 3; i++)
+        if (work(&urgency, &now_ns, INTERVAL_NS, 5 * INTERVAL_NS))
+            return 1;
+    for (int i = 0; i < 100; i++) {
+        uint64_t rest_ns = work(&urgency, &now_ns, 5 * INTERVAL_NS, 5 * INTERVAL_NS);
+
+        if (!is_first() || rest_ns > 32 * INTERVAL_NS)
+            return 2;
+        spent_ns += 5 * INTERVAL_NS;
+        rested_ns += rest_ns;
+        now_ns += rest_ns;
+    }
+    if (!rested_ns || spent_ns * 100 > (now_ns - begun_ns) * (percent + 10))
+        return 3;
+    return spent_ns * 100 > (now_ns - begun_ns) * (percent - 10) ? 0 : 4;
+}
+
+static int rests_alone(void)
+{
+    cpu_set_t one;
+
+    CPU_ZERO(&one);
+    CPU_SET(sched_getcpu(), &one);
+    return sched_setaffinity(0, sizeof(one), &one) < 0 ? 6 : rests(50);
+}
+
 static void test_a_priority_is_raised_and_given_back(void **state)
 {
     (void)state;
@@ -182,6 +228,12 @@ static void test_who_works_much_leaves_room_to_others(void **state)
     assert_int_equal(in_child(leaves_room), 0);
 }
 
+static void test_who_works_a_little_too_much_rests_and_stays_first(void **state)
+{
+    (void)state;
+    assert_int_equal(in_child(rests_alone), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -189,6 +241,7 @@ int main(void)
         cmocka_unit_test(test_what_is_started_meanwhile_is_not_in_a_hurry),
         cmocka_unit_test(test_who_wakes_late_goes_before_all_for_a_while),
         cmocka_unit_test(test_who_works_much_leaves_room_to_others),
+        cmocka_unit_test(test_who_works_a_little_too_much_rests_and_stays_first),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
