@@ -19,7 +19,8 @@
 #define ROOM_ASKS 8
 #define SHARE_NS UINT64_C(64000000) /* what counts as of late */
 #define OWN_NS UINT64_C(4000000) /* how often it asks for its own CPU time, while all goes well */
-#define SHARE_PART 4 /* it may work one such part of the time to go before all others … */
+#define SHARE_PART 2       /* it may work one such part of the time to go before all others … */
+#define SHARE_PART_ALONE 4 /* … who have no other processor … */
 #define SHARE_START_NS UINT64_C(16000000) /* … and so much more at times, as when it starts */
 #define REST_MOST_NS UINT64_C(32000000)   /* who had to rest longer does not go first any more */
 
@@ -58,9 +59,22 @@ static bool is_crowded(void)
     return running > sysconf(_SC_NPROCESSORS_ONLN); /* it is one of them itself */
 }
 
+/* Others may have those that it does not run on, if there are any. */
+static unsigned part_of_one(void)
+{
+    unsigned long cpus[128] = {0};
+    int count = 0;
+
+    if (syscall(SYS_sched_getaffinity, 0, sizeof(cpus), cpus) < 0)
+        return SHARE_PART; /* there are very many */
+    for (size_t i = 0; i < sizeof(cpus) / sizeof(cpus[0]); i++)
+        count += __builtin_popcountl(cpus[i]);
+    return count > 1 ? SHARE_PART : SHARE_PART_ALONE;
+}
+
 static bool leaves_room(const struct cairn_urgency *urgency)
 {
-    return urgency->spent_ns < SHARE_START_NS + urgency->seen_ns / SHARE_PART;
+    return urgency->spent_ns < SHARE_START_NS + urgency->seen_ns / urgency->part;
 }
 
 /* How long to do nothing for, until it does leave room. In line with hundreds that want a processor
@@ -68,7 +82,7 @@ static bool leaves_room(const struct cairn_urgency *urgency)
  * of whom are to be read, and takes the longer. */
 static uint64_t rest_ns(const struct cairn_urgency *urgency)
 {
-    return (urgency->spent_ns - SHARE_START_NS) * SHARE_PART - urgency->seen_ns;
+    return (urgency->spent_ns - SHARE_START_NS) * urgency->part - urgency->seen_ns;
 }
 
 static void go_first(struct cairn_urgency *urgency, uint64_t now_ns)
@@ -121,6 +135,7 @@ void cairn_urgency_raise(struct cairn_urgency *urgency, uint64_t interval_ns)
             return;
     }
     urgency->raised = nice;
+    urgency->part = part_of_one();
     urgency->changed = true;
     urgency->most_ns = interval_ns / 4 > LATE_NS ? interval_ns / 4 : LATE_NS;
     urgency->cpu_ns = cairn_clock_own_cpu_ns();

@@ -26,6 +26,7 @@ struct cairn_urgency { /* all zero: nothing was changed */
     uint64_t ask_ns;            /* when to ask next whether there is */
     uint64_t from_ns;           /* not before */
     uint64_t most_ns;           /* that it may wait */
+    unsigned part;              /* of the time that it may work */
     uint64_t spent_ns, seen_ns; /* CPU time, and time that passed, of late … */
     uint64_t cpu_ns, worked_ns; /* … until this was last asked */
     uint64_t woke_ns;           /* when it last woke, or had done its work */
