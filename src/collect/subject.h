@@ -92,16 +92,15 @@ enum cairn_subject_python {
 
 struct cairn_subject {
     pid_t pid, parent;
-    char comm[CAIRN_COMM_BYTES]; /* what the kernel called it when it was met */
-    bool same_namespace;         /* thread ids need no translation */
-    uint64_t start_ns, seen_ns;  /* since boot; MONOTONIC, when it was first met */
-    uint64_t born_ns;            /* MONOTONIC, by the kernel's record; 0: none told */
-    uint64_t exec_ns;            /* when its program was */
-    uint64_t start_stack;        /* of the program it runs, as cairn_proc_stat() says */
-    uint8_t birth;               /* enum cairn_birth */
-    bool nameless;               /* an exec was on its way when its track was written … */
-    uint64_t name_at_ns;         /* … and its command line is asked for again then */
-    bool first_over;             /* its first thread is, and others go on */
+    char comm[CAIRN_COMM_BYTES];  /* what the kernel called it when it was met */
+    bool same_namespace;          /* thread ids need no translation */
+    uint64_t start_ns, seen_ns;   /* since boot; MONOTONIC, when it was first met */
+    uint64_t born_ns;             /* MONOTONIC, by the kernel's record; 0: none told */
+    uint64_t exec_ns, name_at_ns; /* when its program was; when to ask for its name again */
+    uint64_t start_stack;         /* of the program it runs, as cairn_proc_stat() says */
+    uint8_t birth;                /* enum cairn_birth */
+    bool nameless;                /* an exec was on its way when its track was written */
+    bool first_over;              /* its first thread is, and others go on */
     uint32_t track, parent_track;
     bool has_children; /* the recording says of some that `track` made them */
     uint32_t former_tracks[CAIRN_FORMER_TRACKS_MAX]; /* of when it was other programs */
