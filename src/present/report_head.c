@@ -191,6 +191,25 @@ static void add_guest(struct cairn_buf *out, const struct cairn_facts *facts)
                           : "). ");
 }
 
+/* Whether what stands for times need not be any: the file does not say. */
+static bool is_unitless(const struct cairn_facts *facts)
+{
+    static const char unitless[] = "numbers without a unit"; /* of import/in_collapsed.c */
+
+    return facts->values.size_bytes == sizeof(unitless) - 1 &&
+           memcmp(facts->values.data, unitless, sizeof(unitless) - 1) == 0;
+}
+
+static void add_whole(struct cairn_buf *out, const struct cairn_facts *facts)
+{
+    if (is_unitless(facts))
+        cairn_buf_add_str(out, "It tells no time but numbers without a unit, each shown as 1 us: ");
+    cairn_text_time(out, facts->wall_ns);
+    cairn_buf_add_str(out, is_unitless(facts) ? " in all"
+                           : facts->attached  ? " observed"
+                                              : " wall");
+}
+
 void cairn_report_head(struct cairn_report *report)
 {
     const struct cairn_facts *facts = &report->facts;
@@ -198,8 +217,7 @@ void cairn_report_head(struct cairn_report *report)
 
     cairn_buf_init(&text, TEXT_MAX_BYTES);
     add_guest(&text, facts);
-    cairn_text_time(&text, facts->wall_ns);
-    cairn_buf_add_str(&text, facts->attached ? " observed" : " wall");
+    add_whole(&text, facts);
     add_end(&text, facts);
     if (facts->thread_count > 1) {
         cairn_buf_printf(&text, ", %zu threads", facts->thread_count);
@@ -238,6 +256,8 @@ static void put_times(struct cairn_report *report)
     struct cairn_page *page = &report->page;
     struct cairn_buf text;
 
+    if (is_unitless(facts))
+        return;
     cairn_buf_init(&text, TEXT_MAX_BYTES);
     cairn_page_label(page, "time");
     put_time_item(page, "real", facts->wall_ns);

@@ -356,6 +356,20 @@ def test_a_mark_in_front_of_utf_8_is_no_text(cairn, folder, form):
     cairn("report", "mark").expect(123)
 
 
+def test_numbers_without_a_unit_are_told_to_be_no_time(cairn, folder):
+    """As py-spy's raw output has them: how many samples, and not how long."""
+    (folder / "x").write_text("main (a.py:1);b (a.py:3) 30\nmain (a.py:1) 20\n")
+    said = "It tells no time but numbers without a unit, each shown as 1 us: 50 us in all."
+    told = " ".join(cairn("report", "x").expect().text.split())
+    assert said in told and " wall" not in told and " real " not in told
+    cairn("html", "-o", "x.html", "x").expect()
+    page = (folder / "x.html").read_text()
+    data = gzip.decompress(base64.b64decode(re.search(r'id="data">([^<]*)<', page)[1])).decode()
+    assert said in data and " wall" not in json.loads(data)["metrics"][0]["head"][0]
+    with_times = " ".join(cairn("report", "--each", "10ms", "x").expect().text.split())
+    assert "500 ms wall" in with_times and "no time" not in with_times
+
+
 @pytest.mark.parametrize("code", ["utf-16", "utf-16-le", "utf-16-be", "utf-32"])
 @pytest.mark.parametrize("form", ["speedscope", "collapsed", "callgrind"])
 def test_text_of_utf_16_is_told_what_it_is(cairn, folder, form, code):
