@@ -314,7 +314,9 @@ static bool scan(struct cairn_sampler *sampler, struct cairn_subject *subject, u
         return false;
     complete = code >= 0 && !subject->threads_changed;
     exiting = is_exiting(subject);
-    subject->threads_changed |= code >= 0 && exiting && now_ns < subject->exiting_until_ns;
+    /* Behind a first thread that is over the others may be about to be. */
+    subject->threads_changed |=
+        code >= 0 && ((exiting && now_ns < subject->exiting_until_ns) || subject->first_over);
     subject->scan_at_ns = cairn_clock_again(
         now_ns, begun_cpu_ns,
         code == 0 && sampler->watch && !exiting ? CAIRN_SAMPLER_WATCHED_NS : SCAN_POLLED_NS,
