@@ -373,7 +373,7 @@ static bool look(struct cairn_sampler *sampler, struct cairn_subject *subject, b
 /* The first thread's number is the process', and stays in the list with it. */
 static bool is_over(const struct cairn_subject *subject, const struct cairn_worker *worker)
 {
-    return subject->first_over && worker->tid == subject->pid && !worker->cpu_delta_ns;
+    return subject->first_over && worker->tid == subject->pid;
 }
 
 /* True while the process is there. */

@@ -31,4 +31,5 @@ if __name__ == "__main__":
     length = float(sys.argv[1]) if len(sys.argv) > 1 else 0.8
     spin(length / 2)
     threading.Thread(target=stay, args=[length]).start()
+    time.sleep(0.1)  # it has not run for a while when it ends
     ctypes.CDLL(None).syscall(SYS_EXIT, 0)
