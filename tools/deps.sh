@@ -8,7 +8,7 @@ packages='build-essential meson ninja-build pkg-config
     python3 python3-dev python3-venv
     clang clang-format libclang-rt-14-dev valgrind strace
     gcc-aarch64-linux-gnu libc6-dev-arm64-cross
-    chromium-headless-shell fonts-dejavu-core
+    chromium-headless-shell fonts-dejavu-core golang-go
     debootstrap debian-archive-keyring gpgv xz-utils wget ca-certificates util-linux procps'
 
 missing=

@@ -1,7 +1,6 @@
 #include "text.h"
 
 #include <limits.h>
-#include <stdbool.h>
 #include <string.h>
 #include <strings.h>
 
@@ -283,4 +282,22 @@ void cairn_text_shell_word(struct cairn_buf *out, struct cairn_span word)
         else
             cairn_buf_u8(out, word.data[i]);
     cairn_buf_u8(out, '\'');
+}
+
+bool cairn_text_line(struct cairn_span *rest, struct cairn_span *ret_line)
+{
+    const uint8_t *end;
+
+    if (rest->size_bytes == 0)
+        return false;
+    end = memchr(rest->data, '\n', rest->size_bytes);
+    *ret_line = *rest;
+    if (end == NULL) {
+        *rest = (struct cairn_span){NULL, 0};
+        return true;
+    }
+    ret_line->size_bytes = (size_t)(end - rest->data);
+    rest->data += ret_line->size_bytes + 1;
+    rest->size_bytes -= ret_line->size_bytes + 1;
+    return true;
 }

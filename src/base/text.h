@@ -7,6 +7,7 @@
 #ifndef CAIRN_TEXT_H
 #define CAIRN_TEXT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -35,6 +36,9 @@ int cairn_text_width(uint32_t character);
 
 /* Columns the whole string takes. */
 size_t cairn_text_columns(struct cairn_span text);
+
+/* Takes the first line off `rest`, without its end; false: nothing is left. */
+bool cairn_text_line(struct cairn_span *rest, struct cairn_span *ret_line);
 
 /* Levenshtein distance, for "did you mean"; strings above 64 bytes count as far away. */
 unsigned cairn_text_distance(const char *a, const char *b);

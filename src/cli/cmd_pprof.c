@@ -432,10 +432,10 @@ static int report_on(const struct cairn_words *files, const struct cairn_pprof_f
     if (code == 0 && flags->relative)
         cairn_pprof_sum(&pprof, flags->mean);
     warn_idle(idle);
-    if (pprof.inference && format->write != cairn_pprof_comments)
-        cairn_say("%s", pprof.inference);
     if (code == 0)
         code = write_report(&report, format, flags->output, err);
+    if (code == 0 && pprof.inference && !report.commented)
+        cairn_say("%s", pprof.inference);
     if (pprof.kind.type[0] != '\0')
         cairn_pprof_release(&pprof);
     return code;

@@ -8,6 +8,7 @@
 #include "pprof_labels.h"
 #include "pprof_numbers.h"
 #include "pprof_units.h"
+#include "text.h"
 
 #define STRINGS_MAX_BYTES ((size_t)4 << 30)
 #define MESSAGE_MAX_BYTES ((size_t)1 << 30)
@@ -60,19 +61,16 @@ static int text(struct proto *p, struct cairn_span raw, int64_t *ret_index)
 
 static int put_comments(struct proto *p, struct cairn_span all)
 {
-    while (all.size_bytes > 0) {
-        const uint8_t *end = memchr(all.data, '\n', all.size_bytes);
-        size_t size_bytes = end ? (size_t)(end - all.data) : all.size_bytes;
+    struct cairn_span line;
+
+    while (cairn_text_line(&all, &line)) {
         Pprof__Profile profile = PPROF__PROFILE__INIT;
         int64_t index;
 
-        CAIRN_TRY(text(p, (struct cairn_span){all.data, size_bytes}, &index));
+        CAIRN_TRY(text(p, line, &index));
         profile.n_comment = 1;
         profile.comment = &index;
         CAIRN_TRY(put(p, &profile));
-        size_bytes += end != NULL;
-        all.data += size_bytes;
-        all.size_bytes -= size_bytes;
     }
     return 0;
 }

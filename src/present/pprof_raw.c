@@ -73,7 +73,7 @@ static void add_head(struct cairn_pprof_report *report)
     const struct cairn_pprof *pprof = report->pprof;
     struct cairn_buf *out = &report->out->buf;
 
-    cairn_pprof_add_comments(report, "Comment: ");
+    cairn_pprof_add_comments(report, false, "Comment: ", out);
     cairn_buf_add_str(out, "Period: 0\n");
     if (pprof->time_ns != 0)
         add_time(pprof->time_ns, out);

@@ -8,6 +8,7 @@
 #include "escape.h"
 #include "facts.h"
 #include "pprof_split.h"
+#include "text.h"
 
 #define TEXT_MAX_BYTES ((size_t)1 << 30)
 #define KEY_MAX_BYTES ((size_t)8 << 30)
@@ -306,18 +307,40 @@ static int add_cells(struct adding *a)
     return 0;
 }
 
-/* Comments of the first file that has some. What is inferred is one. */
+static bool has_line(struct cairn_span text, struct cairn_span line)
+{
+    struct cairn_span rest = text, known;
+
+    while (cairn_text_line(&rest, &known))
+        if (known.size_bytes == line.size_bytes &&
+            memcmp(known.data, line.data, line.size_bytes) == 0)
+            return true;
+    return false;
+}
+
+/* Comments of all files, the same one once. What is inferred is one. */
 static int add_comments(struct cairn_pprof *pprof, const struct cairn_model *model)
 {
     const char *inference = cairn_facts_inference(model);
+    struct cairn_span line, known,
+        rest = inference ? cairn_span_of(inference) : cairn_model_env(model, "import.comments");
+    struct cairn_buf all;
+    int code;
 
     if (inference)
         pprof->inference = inference;
-    if (pprof->comments != 0)
-        return 0;
-    return add_text(
-        pprof, inference ? cairn_span_of(inference) : cairn_model_env(model, "import.comments"),
-        &pprof->comments);
+    cairn_buf_init(&all, TEXT_MAX_BYTES);
+    known = cairn_intern_get(&pprof->texts, pprof->comments);
+    cairn_buf_add(&all, known.data, known.size_bytes);
+    while (cairn_text_line(&rest, &line)) {
+        if (has_line(cairn_buf_span(&all), line))
+            continue;
+        cairn_buf_add(&all, line.data, line.size_bytes);
+        cairn_buf_u8(&all, '\n');
+    }
+    code = all.code < 0 ? all.code : add_text(pprof, cairn_buf_span(&all), &pprof->comments);
+    cairn_buf_release(&all);
+    return code;
 }
 
 int cairn_pprof_add(struct cairn_pprof *pprof, const struct cairn_tally *tally,

@@ -5,6 +5,7 @@
 #include "escape.h"
 #include "pprof_labels.h"
 #include "pprof_units.h"
+#include "text.h"
 
 #define VALUES_MAX ((size_t)1 << 24)
 #define TEXT_MAX_BYTES ((size_t)1 << 28)
@@ -203,31 +204,31 @@ int cairn_pprof_tags(struct cairn_pprof_report *report)
 }
 
 /* Escaped one by one: a line end is between two of them. */
-static void add_lines(struct cairn_buf *out, const char *head, struct cairn_span text)
+static void add_lines(struct cairn_buf *out, bool heading, const char *head, struct cairn_span text)
 {
-    while (text.size_bytes > 0) {
-        const uint8_t *end = memchr(text.data, '\n', text.size_bytes);
-        size_t size_bytes = end ? (size_t)(end - text.data) : text.size_bytes;
+    struct cairn_span line;
 
+    while (cairn_text_line(&text, &line)) {
+        if (heading && line.size_bytes > 0 && line.data[0] == '#')
+            continue;
         cairn_buf_add_str(out, head);
-        cairn_escape_terminal(out, (struct cairn_span){text.data, size_bytes});
+        cairn_escape_terminal(out, line);
         cairn_buf_u8(out, '\n');
-        size_bytes += end != NULL;
-        text.data += size_bytes;
-        text.size_bytes -= size_bytes;
     }
 }
 
-void cairn_pprof_add_comments(struct cairn_pprof_report *report, const char *head)
+void cairn_pprof_add_comments(struct cairn_pprof_report *report, bool heading, const char *head,
+                              struct cairn_buf *out)
 {
     const struct cairn_pprof *pprof = report->pprof;
 
-    add_lines(&report->out->buf, head, cairn_intern_get(&pprof->texts, pprof->comments));
-    add_lines(&report->out->buf, head, cairn_span_of(report->look->comment));
+    add_lines(out, heading, head, cairn_intern_get(&pprof->texts, pprof->comments));
+    add_lines(out, heading, head, cairn_span_of(report->look->comment));
+    report->commented = true;
 }
 
 int cairn_pprof_comments(struct cairn_pprof_report *report)
 {
-    cairn_pprof_add_comments(report, "");
+    cairn_pprof_add_comments(report, false, "", &report->out->buf);
     return 0;
 }

@@ -100,6 +100,7 @@ void cairn_pprof_profile(struct cairn_pprof_report *report, struct cairn_buf *ou
 
     if (pprof->binary != 0)
         add_binary(cairn_intern_get(&pprof->texts, pprof->binary), out);
+    cairn_pprof_add_comments(report, true, "", out);
     cairn_buf_printf(out, "Type: %s%s\n", report->look->graph.mean ? "mean_" : "",
                      pprof->kind.type);
     if (pprof->time_ns != 0)

@@ -32,6 +32,7 @@ struct cairn_pprof_report {
     struct cairn_pprof *pprof; /* whose `total` is set */
     const struct cairn_pprof_look *look;
     const char *unit; /* that numbers are in: chosen once the graph is there */
+    bool commented;   /* it has told the comments */
     struct cairn_outlet *out;
     struct cairn_err *err;
 };
@@ -58,8 +59,10 @@ void cairn_pprof_choose_unit(struct cairn_pprof_report *report,
                              const struct cairn_pprof_graph *graph);
 /* The value in the ratio that is asked for. */
 int64_t cairn_pprof_ratio(const struct cairn_pprof_report *report, int64_t value);
-/* A line for each comment, behind `head`. */
-void cairn_pprof_add_comments(struct cairn_pprof_report *report, const char *head);
+/* A line for each comment, behind `head`. `heading`: without those that begin with "#", which are
+ * not shown above a report. */
+void cairn_pprof_add_comments(struct cairn_pprof_report *report, bool heading, const char *head,
+                              struct cairn_buf *out);
 /* What the profile is: the first lines of that. */
 void cairn_pprof_profile(struct cairn_pprof_report *report, struct cairn_buf *out);
 /* The lines above a report, each ended by a line end. `drawn`: as a picture has them. */

@@ -100,6 +100,27 @@ def test_what_is_on_top_is_a_profile_as_pprof_writes_it(place, name):
     assert entries_of(ours) == wanted and len(wanted[1]) >= 4
 
 
+COMMENTED = {"made.pb": ["of Tuesday", "#not above a report", "two"], "other.pb": ["two", "", "more"]}
+
+
+@pytest.mark.parametrize("words", ["-top made.pb", "-traces made.pb", "-dot made.pb", "-comments made.pb", "-raw made.pb",
+                                   "-top -diff_base made.pb other.pb", "-comments made.pb other.pb",
+                                   "-top -compact_labels made.pb", "-top -add_comment=mine made.pb"])  # fmt: skip
+def test_comments_stand_where_pprof_has_them(place, words):
+    for name, comments in COMMENTED.items():
+        profile = one_sample()
+        profile.string_table[1] = "alloc"
+        for comment in comments:
+            profile.comment.append(len(profile.string_table))
+            profile.string_table.append(comment)
+        (place.folder / name).write_bytes(profile.SerializeToString())
+    text = place("pprof", *words.split()).expect().text
+    assert ("of Tuesday" in text) == ("compact" not in words)
+    assert ("#not above" in text) == ("-comments" in words or "-raw" in words)
+    if shutil.which("go") and "-dot" not in words and "-raw" not in words:  # which differ: docs/compat.md
+        assert text == real(words.split(), place.folder)
+
+
 def test_functions_of_one_name_are_told_apart_for_kcachegrind(place):
     """pprof numbers them where they are called, and not where they are: there their calls are lost."""
     profile = one_sample()

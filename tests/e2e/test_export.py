@@ -277,9 +277,11 @@ def test_it_is_told_that_stacks_are_inferred(cairn, folder, file):
         assert ended.talk.count(f"{name} does not hold") >= 1
     by_line = cairn("export", "-f", "csv", "--by", "line", file).expect()
     assert by_line.talk.count("are inferred") == 1
-    for words in ["-top"], ["-traces"], ["-raw"]:
+    for words in ["-top"], ["-traces"], ["-raw"], ["-dot"], ["-weblist=."]:  # among what stands above
         ended = cairn("pprof", *words, file).expect()
-        assert ended.talk.count("are inferred") == 1, words
+        assert ended.text.count("are inferred") == 1 and not ended.talk, words
+    for words in ["-top", "-compact_labels"], ["-tags"], ["-list=."], ["-callgrind"]:
+        assert cairn("pprof", *words, file).expect().talk.count("are inferred") == 1, words
     told = cairn("pprof", "-comments", file).expect()
     assert "are inferred" in told.text and "inferred" not in told.talk
     (folder / "again.pb.gz").write_bytes(cairn("export", "-f", "pprof", file).expect().out)

@@ -394,6 +394,24 @@ static void test_a_shell_sees_one_word(void **state)
     }
 }
 
+static void test_lines_are_taken_one_by_one(void **state)
+{
+    static const char text[] = "one\n\n three\nlast";
+    static const char *const wanted[] = {"one", "", " three", "last"};
+    struct cairn_span rest = {(const uint8_t *)text, sizeof(text) - 1}, line;
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(wanted); i++) {
+        assert_true(cairn_text_line(&rest, &line));
+        assert_int_equal(line.size_bytes, strlen(wanted[i]));
+        assert_memory_equal(line.data, wanted[i], line.size_bytes);
+    }
+    assert_false(cairn_text_line(&rest, &line));
+    rest = (struct cairn_span){(const uint8_t *)"a\n", 2}; /* its end is no line */
+    assert_true(cairn_text_line(&rest, &line));
+    assert_false(cairn_text_line(&rest, &line));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -410,6 +428,7 @@ int main(void)
         cmocka_unit_test(test_columns_add_up),
         cmocka_unit_test(test_distance_counts_edits),
         cmocka_unit_test(test_a_shell_sees_one_word),
+        cmocka_unit_test(test_lines_are_taken_one_by_one),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
