@@ -113,12 +113,11 @@ int cairn_pylearn_chain(const struct cairn_pycontext *ctx, struct cairn_pykept *
         CAIRN_TRY(cairn_pychunks_learn(ctx, kept));
     cairn_pychunks_stretch_hot(ctx, kept);
     if (cairn_pylayout_has(l->thread_cframe) && kept->cframe) {
-        CAIRN_TRY(
-            cairn_pyplaces_add(&kept->others, kept->cframe, l->cframe_size, true, kept->ticks));
-        cairn_pyplaces_touch(&kept->others, kept->cframe, kept->ticks);
-        if (cairn_remote_get(ctx->remote, kept->cframe + l->cframe_current_frame, &frame,
-                             sizeof(frame)) < 0)
-            return 0;
+        int code =
+            cairn_pycframes_learn(l, ctx->remote, &kept->others, kept->cframe, kept->ticks, &frame);
+
+        if (code != 0)
+            return code < 0 ? code : 0;
     }
     CAIRN_TRY(learn_chain(ctx, kept, frame));
     if (kept->good.count || !kept->chunks.count)

@@ -80,38 +80,14 @@ struct cairn_pyimage cairn_pykept_image(const struct cairn_pycontext *ctx,
     };
 }
 
-static uint64_t field_of(const uint8_t *data, uint32_t place)
-{
-    uint64_t value;
-
-    memcpy(&value, data + place, sizeof(value));
-    return value;
-}
-
-/* The current frame by what was read; -CAIRN_ENOTFOUND: its place moved; -CAIRN_EDAMAGED: a call
- * from C is just being set up and its frame is not written yet. */
+/* The current frame by what was read; else as cairn_pycframes_current(). */
 static int current_frame(const struct cairn_pycontext *ctx, struct cairn_pykept *kept,
                          const struct cairn_pyimage *image, uint64_t *ret_frame)
 {
-    const struct cairn_pylayout *l = ctx->layout;
-    const uint8_t *data;
-    int32_t chunk = -1;
-
-    if (!cairn_pylayout_has(l->thread_cframe)) {
-        *ret_frame = cairn_pykept_field(kept, l->thread_current_frame);
-        return 0;
-    }
-    if (!kept->cframe) { /* the thread is not there yet, or is going */
-        *ret_frame = 0;
-        return 0;
-    }
-    data = cairn_pyimage_at(image, kept->cframe, l->cframe_size, &chunk);
-    if (!data)
-        return -CAIRN_ENOTFOUND;
-    *ret_frame = field_of(data, l->cframe_current_frame);
-    cairn_pyplaces_touch(&kept->others, kept->cframe, kept->ticks);
-    if (!*ret_frame && field_of(data, l->cframe_previous))
-        return -CAIRN_EDAMAGED;
+    if (cairn_pylayout_has(ctx->layout->thread_cframe))
+        return cairn_pycframes_current(&kept->cframes, image, &kept->others, kept->cframe,
+                                       kept->thread.still, kept->ticks, ret_frame);
+    *ret_frame = cairn_pykept_field(kept, ctx->layout->thread_current_frame);
     return 0;
 }
 

@@ -12,6 +12,7 @@
 #include "map.h"
 #include "pyahead.h"
 #include "pyblocks.h"
+#include "pycframe.h"
 #include "pycode.h"
 #include "pydoubts.h"
 #include "pyplaces.h"
@@ -42,7 +43,8 @@ struct cairn_pykept {
     uint64_t rested_tick[CAIRN_PYCHAINS]; /* … since */
     struct cairn_pychunk first_chunk;     /* where the data stack began when it was last read */
     struct cairn_pyplaces others;         /* frames elsewhere */
-    struct cairn_pyplaces after;          /* frames that resume generators, to be read again */
+    struct cairn_pycframes cframes;
+    struct cairn_pyplaces after; /* frames that resume generators, to be read again */
 
     struct cairn_pyraws raws; /* the stack, outermost first, as far as it holds; of it … */
     size_t raws_shown;        /* … so many are in what was handed out */
