@@ -1,10 +1,10 @@
 /* Who calls a function and whom it calls (table.h). */
-#include <regex.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "alloc.h"
 #include "handle.h"
+#include "pyregex.h"
 #include "row_spread.h"
 #include "table_priv.h"
 
@@ -46,23 +46,23 @@ static size_t match_handle(const struct cairn_function *functions, size_t count,
     return found;
 }
 
-/* Texts of the model are NUL-terminated behind their last byte. */
 static int match_regex(const struct cairn_function *functions, size_t count, const char *name,
                        bool *matched, size_t *ret_found, struct cairn_err *err)
 {
-    regex_t regex;
-    int code = regcomp(&regex, name, REG_EXTENDED | REG_NOSUB);
+    struct cairn_pyregex *regex;
+    int code = cairn_pyregex_make((struct cairn_span){(const uint8_t *)name, strlen(name)},
+                                  CAIRN_PYREGEX_AND_GREP, &regex);
 
-    if (code != 0)
-        return cairn_err_set(err, code == REG_ESPACE ? -CAIRN_ENOMEM : -CAIRN_EUSAGE, 0, "callers",
+    if (code < 0)
+        return cairn_err_set(err, code, 0, "callers",
                              "\"%s\" is neither a function of this recording nor a regex", name);
     *ret_found = 0;
-    for (size_t i = 0; i < count; i++) {
-        matched[i] = regexec(&regex, (const char *)functions[i].qualname.data, 0, NULL, 0) == 0;
+    for (size_t i = 0; i < count && code == 0; i++) {
+        code = cairn_pyregex_search(regex, functions[i].qualname, &matched[i]);
         *ret_found += matched[i];
     }
-    regfree(&regex);
-    return 0;
+    cairn_pyregex_free(regex);
+    return code < 0 ? cairn_err_set(err, code, 0, "callers", "cannot search for \"%s\"", name) : 0;
 }
 
 /* For each node whose stack holds a matched function: who called the outermost one, and whom the

@@ -10,7 +10,7 @@ enum cairn_region_length { /* of the regions of that name */
                            CAIRN_REGION_LENGTH_MIDDLE, /* without a quarter at either end */
 };
 
-struct cairn_patterns {       /* extended regexes, held against "qualname file" of each frame */
+struct cairn_patterns {       /* regexes (pyregex.h), held against "qualname file" of each frame */
     const char *const *items; /* borrowed; NULL: none */
     size_t count;
 };

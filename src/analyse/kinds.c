@@ -1,11 +1,11 @@
 #include "kinds.h"
 
-#include <regex.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "alloc.h"
 #include "buf.h"
+#include "pyregex.h"
 
 /* Frames in which a thread sits until there is work, by module and name (3.8 to 3.10 record no
  * qualname). Only time blocked in them counts. */
@@ -165,26 +165,18 @@ static enum cairn_phase phase_of(enum progress progress)
     return progress == IN_PROGRAM ? CAIRN_PHASE_PROGRAM : CAIRN_PHASE_STARTUP;
 }
 
-static int compile_regex(regex_t *regex, const char *text, const char *what, struct cairn_err *err)
+static int compile_regex(const char *text, const char *what, struct cairn_pyregex **ret_regex,
+                         struct cairn_err *err)
 {
-    char why[128];
-    int code = regcomp(regex, text, REG_EXTENDED | REG_NOSUB);
+    int code = cairn_pyregex_make((struct cairn_span){(const uint8_t *)text, strlen(text)},
+                                  CAIRN_PYREGEX_AND_GREP, ret_regex);
 
-    if (code == 0)
-        return 0;
-    if (code == REG_ESPACE)
-        return cairn_err_set(err, -CAIRN_ENOMEM, 0, "filter", "cannot use the regex of %s", what);
-    regerror(code, regex, why, sizeof(why));
-    return cairn_err_set(err, -CAIRN_EUSAGE, 0, "filter", "%s is not a regex: %s (\"%s\")", what,
-                         why, text);
-}
-
-/* A NUL would end what is searched, and no pattern can name one: any other such letter does. */
-static void replace_nul(struct cairn_buf *line)
-{
-    for (size_t i = 0; i < line->size_bytes; i++)
-        if (line->data[i] == 0)
-            line->data[i] = 1;
+    if (code == -CAIRN_EUSAGE)
+        return cairn_err_set(err, code, 0, "filter",
+                             "%s is not a regex, as Python's re reads them: \"%s\"", what, text);
+    if (code < 0)
+        return cairn_err_set(err, code, 0, "filter", "cannot use the regex of %s", what);
+    return 0;
 }
 
 /* Sets 1 for every function that matches. */
@@ -193,25 +185,29 @@ static int match_functions(const struct cairn_model *model, const char *text, co
 {
     const struct cairn_function *functions;
     size_t count = cairn_model_functions(model, &functions);
+    struct cairn_pyregex *regex;
     struct cairn_buf line;
-    regex_t regex;
     int code = 0;
 
-    CAIRN_TRY(compile_regex(&regex, text, what, err));
+    CAIRN_TRY(compile_regex(text, what, &regex, err));
     cairn_buf_init(&line, 1 << 20);
     for (size_t i = 0; i < count && code == 0; i++) {
+        bool found = false;
+
         cairn_buf_clear(&line);
         cairn_buf_add(&line, functions[i].qualname.data, functions[i].qualname.size_bytes);
         cairn_buf_u8(&line, ' ');
         cairn_buf_add(&line, functions[i].file.data, functions[i].file.size_bytes);
-        replace_nul(&line);
-        if (!cairn_buf_cstr(&line))
-            code = cairn_err_set(err, -CAIRN_ENOMEM, 0, "filter", "cannot search the functions");
-        else if (!regexec(&regex, cairn_buf_cstr(&line), 0, NULL, 0))
-            matches[i] = 1;
+        code = line.code;
+        if (code == 0)
+            code = cairn_pyregex_search(regex, cairn_buf_span(&line), &found);
+        if (code < 0)
+            code =
+                cairn_err_set(err, code, 0, "filter", "cannot search the functions for %s", what);
+        matches[i] |= found;
     }
     cairn_buf_release(&line);
-    regfree(&regex);
+    cairn_pyregex_free(regex);
     return code;
 }
 

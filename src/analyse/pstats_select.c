@@ -66,7 +66,7 @@ static int match(const struct cairn_pstats *stats, const struct cairn_pstats_lim
 {
     struct cairn_pyregex *regex;
     size_t kept = 0;
-    int code = cairn_pyregex_make(limit->pattern, &regex);
+    int code = cairn_pyregex_make(limit->pattern, CAIRN_PYREGEX_PYTHON, &regex);
 
     *ret_valid = code != -CAIRN_EUSAGE;
     if (code < 0)

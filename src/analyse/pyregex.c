@@ -22,6 +22,7 @@ struct pattern { /* where we are in it; the last byte is followed by a NUL */
     struct cairn_buf out;
     bool repeated; /* the last thing was a repetition */
     bool ascii;    /* (?a) */
+    enum cairn_pyregex_signs signs;
 };
 
 static void put_character(struct pattern *pattern, unsigned long character)
@@ -82,6 +83,8 @@ static int put_escape(struct pattern *pattern, bool in_set)
     if (isdigit((unsigned char)letter))
         return put_number(pattern, in_set);
     pattern->next++;
+    if (!in_set && pattern->signs == CAIRN_PYREGEX_AND_GREP && (letter == '<' || letter == '>'))
+        return cairn_buf_add_str(&pattern->out, letter == '<' ? "\\b(?=\\w)" : "\\b(?<=\\w)");
     if (letter == 'x' || letter == 'u' || letter == 'U')
         return put_hex(pattern, letter == 'x' ? 2 : letter == 'u' ? 4 : 8);
     if (letter == 'v')
@@ -97,6 +100,21 @@ static int put_escape(struct pattern *pattern, bool in_set)
     else
         cairn_buf_printf(&pattern->out, "\\%c", letter);
     return 0;
+}
+
+/* Whether [:alpha:] stands here, behind its bracket, which is put then. */
+static bool put_class(struct pattern *pattern)
+{
+    size_t count;
+
+    if (pattern->signs != CAIRN_PYREGEX_AND_GREP || *pattern->next != ':')
+        return false;
+    count = 1 + strspn(pattern->next + 1, "abcdefghijklmnopqrstuvwxyz");
+    if (count == 1 || pattern->next[count] != ':' || pattern->next[count + 1] != ']')
+        return false;
+    cairn_buf_printf(&pattern->out, "[%.*s:]", (int)count, pattern->next);
+    pattern->next += count + 2;
+    return true;
 }
 
 /* [...], whose first ] is a member. PCRE2 would see a class of POSIX in [[: */
@@ -116,6 +134,8 @@ static int put_set(struct pattern *pattern)
         pattern->next++;
         if (letter == '\\')
             CAIRN_TRY(put_escape(pattern, true));
+        else if (letter == '[' && put_class(pattern))
+            continue;
         else if (letter == '[' || letter == ']')
             cairn_buf_printf(&pattern->out, "\\%c", letter);
         else
@@ -244,7 +264,8 @@ static int compile(const struct pattern *pattern, struct cairn_pyregex *regex)
     return regex->match ? 0 : -CAIRN_ENOMEM;
 }
 
-int cairn_pyregex_make(struct cairn_span text, struct cairn_pyregex **ret_regex)
+int cairn_pyregex_make(struct cairn_span text, enum cairn_pyregex_signs signs,
+                       struct cairn_pyregex **ret_regex)
 {
     struct cairn_pyregex *regex = cairn_calloc(1, sizeof(*regex));
     struct pattern pattern;
@@ -257,6 +278,7 @@ int cairn_pyregex_make(struct cairn_span text, struct cairn_pyregex **ret_regex)
     pattern.start = pattern.next = cairn_buf_cstr(&copy);
     pattern.end = pattern.start + copy.size_bytes;
     pattern.repeated = pattern.ascii = false;
+    pattern.signs = signs;
     code = regex ? copy.code : -CAIRN_ENOMEM;
     if (code == 0)
         code = translate(&pattern);

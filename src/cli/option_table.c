@@ -432,7 +432,7 @@ const struct cairn_option cairn_options[] = {
      .value = "FUNCTION",
      .offset = FIELD(of),
      .brief = "who calls FUNCTION, and what it calls",
-     .detail = "A name, a qualified name, or else an extended regular expression."},
+     .detail = "A name, a qualified name, or else a regular expression as Python's re reads them."},
     {.name = "sort",
      .kind = CAIRN_VALUE_CHOICE,
      .group = CAIRN_GROUP_SHOW,
@@ -982,7 +982,8 @@ const struct cairn_option cairn_options[] = {
      .range = "at least one character, and no more than 32 times",
      .offset = FIELD(focus),
      .brief = "only stacks with a frame that matches",
-     .detail = "An extended regular expression, held against \"qualname file\" of each frame. "
+     .detail = "A regular expression as Python's re reads them, held against \"qualname file\" of "
+               "each frame. "
                "Given several times: only stacks with a match of each."},
     {.name = "ignore",
      .kind = CAIRN_VALUE_PATTERNS,
@@ -993,7 +994,8 @@ const struct cairn_option cairn_options[] = {
      .range = "at least one character, and no more than 32 times",
      .offset = FIELD(ignore),
      .brief = "without the stacks that have a frame that matches",
-     .detail = "An extended regular expression, held against \"qualname file\" of each frame. "
+     .detail = "A regular expression as Python's re reads them, held against \"qualname file\" of "
+               "each frame. "
                "Given several times: without a match of any."},
     {.name = "only-my-code",
      .kind = CAIRN_VALUE_FLAG,

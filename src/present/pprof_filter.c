@@ -27,7 +27,7 @@ enum { /* marks */
 static int make_regex(struct filtering *f, const char *name, struct cairn_span pattern,
                       struct cairn_pyregex **ret_regex)
 {
-    int code = cairn_pyregex_make(pattern, ret_regex);
+    int code = cairn_pyregex_make(pattern, CAIRN_PYREGEX_AND_GREP, ret_regex);
 
     if (code == -CAIRN_EUSAGE)
         return cairn_err_set(f->err, code, 0, "pprof", "-%s: '%.*s' is no regular expression", name,

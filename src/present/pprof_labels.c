@@ -15,7 +15,7 @@ static int match(struct cairn_pprof_report *report, const char *name, const char
 
     if (pattern == NULL || pattern[0] == '\0')
         return 0;
-    code = cairn_pyregex_make(cairn_span_of(pattern), &regex);
+    code = cairn_pyregex_make(cairn_span_of(pattern), CAIRN_PYREGEX_AND_GREP, &regex);
     if (code == -CAIRN_EUSAGE)
         cairn_err_set(report->err, code, 0, "pprof", "-%s: '%.200s' is no regular expression", name,
                       pattern);

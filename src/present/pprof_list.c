@@ -275,7 +275,8 @@ static int choose(struct cairn_pprof_report *report, struct cairn_pprof_graph *g
 {
     struct cairn_pyregex *regex;
     size_t count = 0;
-    int code = cairn_pyregex_make(cairn_span_of(report->look->regex), &regex);
+    int code =
+        cairn_pyregex_make(cairn_span_of(report->look->regex), CAIRN_PYREGEX_AND_GREP, &regex);
 
     if (code == -CAIRN_EUSAGE)
         cairn_err_set(report->err, code, 0, "pprof", "'%.200s' is no regular expression",

@@ -302,7 +302,8 @@ static int make_regex(struct cairn_pprof_report *report, struct cairn_pyregex **
     *ret_regex = NULL;
     if (report->look->regex == NULL)
         return 0;
-    code = cairn_pyregex_make(cairn_span_of(report->look->regex), ret_regex);
+    code =
+        cairn_pyregex_make(cairn_span_of(report->look->regex), CAIRN_PYREGEX_AND_GREP, ret_regex);
     if (code == -CAIRN_EUSAGE)
         return cairn_err_set(report->err, code, 0, "pprof", "'%.200s' is no regular expression",
                              report->look->regex);

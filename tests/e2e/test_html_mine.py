@@ -204,7 +204,8 @@ def test_counted_edges_have_the_times_of_what_is_chosen(cairn, counted, browser,
 
 
 @pytest.mark.parametrize("pattern", [r"\<enc", r"\<code", r"encode\>", r"enco\>", r"\<(encode|fetch)\>", r"[\<]module",
-                                     r"\\<", r"^\<\w+\>", r"\bencode\b", r"served\.py", "<module>"])
+                                     r"\\<", r"^\<\w+\>", r"\bencode\b", r"served\.py", "<module>", r"\de", r"(?:de|en)code\s",
+                                     r"[^\]]ncode", r"[\w<]+>\s", r"e(?=tch)", r"en{1,2}c?o+?d"])
 def test_a_pattern_means_what_it_does_on_the_command_line(cairn, served, browser, pattern):  # noqa: F811
     """Edges of words as well, which regular expressions of a browser do not have by these signs."""
     report = cairn.report(served, "--idle", "--focus", pattern, "--limit", "1000")

@@ -106,6 +106,7 @@ def test_the_newest_recording_is_meant_when_none_is_named(cairn, recording, fold
     (["flame", "s-1"], "16 digits"),
     (["flame", "--by", "thread"], "by function or by line"), (["flame", "--cutoff", "101"], "100"),
     (["function", "a", "b"], '"b"'), (["table", "--by", "task"], "--by task"),
+    (["table", "--focus", "("], "as Python's re reads them"), (["table", "--ignore", "*x"], "as Python's re reads them"),
 ], ids=str)  # fmt: skip
 def test_what_is_asked_wrong_is_said(cairn, recording, words, said):
     ended = cairn("query", recording, *words).expect(harness.USAGE)

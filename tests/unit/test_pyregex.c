@@ -19,11 +19,12 @@ static struct cairn_span span(const char *text)
     return (struct cairn_span){(const uint8_t *)text, strlen(text)};
 }
 
-static int search(struct cairn_span pattern, struct cairn_span text)
+static int search_with(enum cairn_pyregex_signs signs, struct cairn_span pattern,
+                       struct cairn_span text)
 {
     struct cairn_pyregex *regex;
     bool found;
-    int code = cairn_pyregex_make(pattern, &regex);
+    int code = cairn_pyregex_make(pattern, signs, &regex);
 
     if (code == -CAIRN_EUSAGE)
         return BAD;
@@ -32,6 +33,11 @@ static int search(struct cairn_span pattern, struct cairn_span text)
     cairn_pyregex_free(regex);
     assert_int_equal(code, 0);
     return found ? YES : NO;
+}
+
+static int search(struct cairn_span pattern, struct cairn_span text)
+{
+    return search_with(CAIRN_PYREGEX_PYTHON, pattern, text);
 }
 
 static const struct {
@@ -142,7 +148,8 @@ static void test_an_endless_search_ends(void **state)
 
     (void)state;
     memset(text, 'a', sizeof(text));
-    assert_int_equal(cairn_pyregex_make(span("(a|aa|aaa)+$(?<!a)"), &regex), 0);
+    assert_int_equal(cairn_pyregex_make(span("(a|aa|aaa)+$(?<!a)"), CAIRN_PYREGEX_PYTHON, &regex),
+                     0);
     assert_int_equal(
         cairn_pyregex_search(regex, (struct cairn_span){(uint8_t *)text, sizeof(text)}, &found),
         -CAIRN_ELIMIT);
@@ -158,7 +165,7 @@ static void test_short_of_memory(void **state)
     (void)state;
     do {
         cairn_alloc_fail_after(n++);
-        code = cairn_pyregex_make(span("[a-z]+\\v{,3}"), &regex);
+        code = cairn_pyregex_make(span("[a-z]+\\v{,3}"), CAIRN_PYREGEX_PYTHON, &regex);
         assert_int_equal(code, cairn_alloc_has_failed() ? -CAIRN_ENOMEM : 0);
         if (code == 0)
             cairn_pyregex_free(regex);
@@ -167,10 +174,35 @@ static void test_short_of_memory(void **state)
     assert_true(n >= 3);
 }
 
+/* What grep has besides, which Python reads as something else. */
+static void test_what_grep_has_besides(void **state)
+{
+    static const struct {
+        const char *pattern, *text;
+        int found, python;
+    } besides[] = {
+        {"\\<run\\>", "a.run b", YES, NO},  {"\\<run\\>", "a.rerun b", NO, NO},
+        {"\\<run\\>", "runs", NO, NO},      {"run\\>$", "a.run", YES, NO},
+        {"\\<run\\>", "<run>", YES, YES},   {"^[[:alpha:]]+$", "walk", YES, NO},
+        {"^[[:alpha:]]+$", "w4lk", NO, NO}, {"^[^[:digit:]_]+$", "a-b", YES, NO},
+        {"[\\<]", "<", YES, YES},           {"[[:nothing:]]", "a", BAD, NO},
+        {"[[:]x]", "[x]", YES, YES},        {"[a[:alpha:]-]x", "-x", YES, NO},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(besides) / sizeof(besides[0]); i++) {
+        struct cairn_span pattern = span(besides[i].pattern), text = span(besides[i].text);
+
+        assert_int_equal(search_with(CAIRN_PYREGEX_AND_GREP, pattern, text), besides[i].found);
+        assert_int_equal(search(pattern, text), besides[i].python);
+    }
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_as_python_has_it),
+        cmocka_unit_test(test_what_grep_has_besides),
         cmocka_unit_test(test_names_that_are_no_utf8),
         cmocka_unit_test(test_an_endless_search_ends),
         cmocka_unit_test(test_short_of_memory),
