@@ -81,6 +81,27 @@ static bool equals(struct cairn_span text, const char *str)
     return text.size_bytes == strlen(str) && memcmp(text.data, str, text.size_bytes) == 0;
 }
 
+/* What importers say of numbers that are no time: "samples, each shown as 1 us". */
+static void find_no_time(struct cairn_facts *facts)
+{
+    static const char shown[] = ", each shown as 1 ", us[] = "us";
+    const struct cairn_span *values = &facts->values;
+    const uint8_t *at, *unit;
+
+    facts->each = us;
+    if (equals(*values, "numbers without a unit")) /* of import/in_collapsed.c, among others */
+        facts->no_time = *values;
+    if (values->size_bytes == 0)
+        return;
+    at = memmem(values->data, values->size_bytes, shown, strlen(shown));
+    if (!at)
+        return;
+    facts->no_time = (struct cairn_span){values->data, (size_t)(at - values->data)};
+    unit = at + strlen(shown);
+    if (unit < values->data + values->size_bytes && *unit == 'n')
+        facts->each = "ns";
+}
+
 static void gather_environment(const struct cairn_tally *tally, struct cairn_facts *facts)
 {
     const struct cairn_model *model = tally->model;
@@ -103,6 +124,7 @@ static void gather_environment(const struct cairn_tally *tally, struct cairn_fac
         facts->interval_ns = 0;
     facts->guest = cairn_model_env(model, "import.format");
     facts->values = cairn_model_env(model, "import.values");
+    find_no_time(facts);
     facts->lost = cairn_model_env(model, "import.lost");
     facts->incomplete = cairn_model_env(model, "import.incomplete");
     facts->callless = equals(cairn_model_env(model, "import.stacks"), "none");

@@ -22,6 +22,8 @@ struct cairn_facts {
 
     struct cairn_span guest;      /* what it was imported from: "pprof"; empty: Cairn recorded it */
     struct cairn_span values;     /* of a guest: what the file calls its numbers */
+    struct cairn_span no_time;    /* what they are where they are no time; else empty */
+    const char *each;             /* "us": as what each of those is shown */
     struct cairn_span lost;       /* of a guest: what the file holds and the recording does not */
     struct cairn_span incomplete; /* of a guest: what shows that not all of the file is there */
     bool inferred;                /* the file knows no stacks: those that are shown are supposed */

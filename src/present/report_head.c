@@ -191,23 +191,17 @@ static void add_guest(struct cairn_buf *out, const struct cairn_facts *facts)
                           : "). ");
 }
 
-/* Whether what stands for times need not be any: the file does not say. */
-static bool is_unitless(const struct cairn_facts *facts)
-{
-    static const char unitless[] = "numbers without a unit"; /* of import/in_collapsed.c */
-
-    return facts->values.size_bytes == sizeof(unitless) - 1 &&
-           memcmp(facts->values.data, unitless, sizeof(unitless) - 1) == 0;
-}
-
 static void add_whole(struct cairn_buf *out, const struct cairn_facts *facts)
 {
-    if (is_unitless(facts))
-        cairn_buf_add_str(out, "It tells no time but numbers without a unit, each shown as 1 us: ");
+    bool is_time = facts->no_time.size_bytes == 0;
+
+    if (!is_time) {
+        cairn_buf_add_str(out, "It tells no time but ");
+        add_name(out, facts->no_time);
+        cairn_buf_printf(out, ", each shown as 1 %s: ", facts->each);
+    }
     cairn_text_time(out, facts->wall_ns);
-    cairn_buf_add_str(out, is_unitless(facts) ? " in all"
-                           : facts->attached  ? " observed"
-                                              : " wall");
+    cairn_buf_add_str(out, !is_time ? " in all" : facts->attached ? " observed" : " wall");
 }
 
 void cairn_report_head(struct cairn_report *report)
@@ -256,7 +250,7 @@ static void put_times(struct cairn_report *report)
     struct cairn_page *page = &report->page;
     struct cairn_buf text;
 
-    if (is_unitless(facts))
+    if (facts->no_time.size_bytes > 0)
         return;
     cairn_buf_init(&text, TEXT_MAX_BYTES);
     cairn_page_label(page, "time");

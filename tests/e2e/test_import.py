@@ -370,6 +370,26 @@ def test_numbers_without_a_unit_are_told_to_be_no_time(cairn, folder):
     assert "500 ms wall" in with_times and "no time" not in with_times
 
 
+def memory():
+    """As Go's heap profiles are."""
+    profile = profile_classes()()
+    profile.string_table.extend(["", "inuse_space", "bytes", "f", "f.py"])
+    profile.sample_type.add(type=1, unit=2)
+    profile.function.add(id=1, name=3, filename=4)
+    profile.location.add(id=1).line.add(function_id=1, line=2)
+    profile.sample.add(location_id=[1], value=[5000])
+    return profile.SerializeToString()
+
+
+@pytest.mark.parametrize("data, told", [
+    (b"events: Ir\nfl=a.py\nfn=main\n1 2000\n", "no time but Ir, each shown as 1 ns: 2 us in all"),
+    (memory(), "no time but inuse_space in bytes, each shown as 1 us: 5 ms in all")], ids=["callgrind", "pprof"])
+def test_what_is_counted_is_told_to_be_no_time(cairn, folder, data, told):
+    (folder / "x").write_bytes(data)
+    text = " ".join(cairn("report", "x").expect().text.split())
+    assert told in text and " wall" not in text and " real " not in text
+
+
 @pytest.mark.parametrize("code", ["utf-16", "utf-16-le", "utf-16-be", "utf-32"])
 @pytest.mark.parametrize("form", ["speedscope", "collapsed", "callgrind"])
 def test_text_of_utf_16_is_told_what_it_is(cairn, folder, form, code):
