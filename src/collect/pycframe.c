@@ -130,8 +130,10 @@ int cairn_pycframes_current(struct cairn_pycframes *known, const struct cairn_py
                             struct cairn_pyplaces *places, uint64_t cframe, bool still,
                             uint64_t tick, uint64_t *ret_frame)
 {
+    struct cairn_pyimage others = *image;
     struct cframe now, next;
 
+    others.used = NULL; /* what is merely asked for is not kept for that */
     *ret_frame = 0;
     if (!cframe) /* the thread is not there yet, or is going */
         return 0;
@@ -147,7 +149,7 @@ int cairn_pycframes_current(struct cairn_pycframes *known, const struct cairn_py
     for (int i = 0; i < DEPTH_MAX && is_empty(&now); i++) {
         if (!now.previous)
             return 0;
-        if (!find(image, now.previous, &now))
+        if (!find(&others, now.previous, &now))
             return -CAIRN_ENOTFOUND;
         if (!now.frame) /* no call: what lies there has been written over */
             return 0;
@@ -155,7 +157,7 @@ int cairn_pycframes_current(struct cairn_pycframes *known, const struct cairn_py
         if (!is_empty(&now))
             *ret_frame = now.frame;
     }
-    for (int i = 0; i < DEPTH_MAX && !still && find_inner(known, image, &now, &next); i++) {
+    for (int i = 0; i < DEPTH_MAX && !still && find_inner(known, &others, &now, &next); i++) {
         cairn_pyplaces_touch(places, next.address, tick);
         *ret_frame = next.frame;
         now = next;

@@ -26,6 +26,7 @@ struct stack {
     struct cairn_pyspot spots[PIECES_MAX];
     uint64_t data[PIECES_MAX][FIELDS];
     size_t count;
+    bool used[PIECES_MAX];
 };
 
 static uint64_t inner(int n)
@@ -85,6 +86,7 @@ static int ask(struct stack *stack, bool is_312, uint64_t cframe, bool still, ui
     stack->places.pieces.count = stack->places.spots.count = stack->count;
     image.others = stack->pieces;
     image.other_count = stack->count;
+    image.used = stack->used;
     return cairn_pycframes_current(&stack->known, &image, &stack->places, cframe, still, 1,
                                    ret_frame);
 }
@@ -249,6 +251,22 @@ static void test_circles_end(void **state)
     (void)current(&stack, ROOT);
 }
 
+/* Places that no stack goes through any more are forgotten. */
+static void test_what_is_merely_asked_for_is_not_in_use(void **state)
+{
+    struct stack stack = {0};
+
+    (void)state;
+    put(&stack, inner(1), entry_of(inner(1)), ROOT);
+    put(&stack, ROOT, DRIVER, 0);
+    learn(&stack);
+    memset(stack.used, 0, sizeof(stack.used));
+    stack.spots[0].used_tick = stack.spots[1].used_tick = 0;
+    assert_int_equal(ask(&stack, true, ROOT, false, &(uint64_t){0}), 0);
+    assert_true(!stack.used[0] && stack.used[1]);
+    assert_true(!stack.spots[0].used_tick && stack.spots[1].used_tick);
+}
+
 static void test_before_3_12_what_is_over_still_has_a_frame(void **state)
 {
     struct stack stack = {0};
@@ -277,6 +295,7 @@ int main(void)
         cmocka_unit_test(test_what_was_called_by_another),
         cmocka_unit_test(test_of_two_none_is_taken),
         cmocka_unit_test(test_circles_end),
+        cmocka_unit_test(test_what_is_merely_asked_for_is_not_in_use),
         cmocka_unit_test(test_before_3_12_what_is_over_still_has_a_frame),
     };
 
