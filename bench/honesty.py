@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """How many samples are torn, and how many are impossible, on every interpreter there is.
 
-    bench/honesty.py [--ticks N] [--most-ticks N] [--rate RATE]…
+    bench/honesty.py [--ticks N] [--most-ticks N] [--rate RATE]… [--only 3.12]
 
 Programs that call, raise and hand over all the time, with a grammar of what can stand on what
 (tests/targets), are recorded until there are --ticks samples of each interpreter at 1 and at 10 kHz
-(150,000), and --most-ticks as fast as it goes (3,000,000). Writes bench/results/<date>-honesty.md
+(150,000), and --most-ticks as fast as it goes (3,000,000); of those alone whose name begins so with
+--only. Writes bench/results/<date>-honesty.md
 and .json. Peers are measured on one program, in the row `torn` of run.py.
 """
 import argparse
@@ -61,12 +62,12 @@ def line_of(interpreter, rate, script, sums):
             f"{sums['missed']:,}")
 
 
-def write(begun, begin, neighbours, lines):
+def write(begun, only, begin, neighbours, lines):
     """Anew after each row: what was measured is kept however the run ends."""
     facts = {"date": begun, "machine": machine.describe(),
              "minutes": (time.monotonic() - begin) / 60, "neighbour_cores": neighbours.cores(),
              "columns": COLUMNS, "rows": lines}
-    name = f"{begun[:10]}-honesty"
+    name = f"{begun[:10]}-honesty{f'-{only}' if only else ''}"
     (results.FOLDER / f"{name}.json").write_text(json.dumps(facts, indent=1) + "\n")
     table = ["| " + " | ".join(row) + " |" for row in (COLUMNS, ["---"] * len(COLUMNS), *lines)]
     text = (f"# Torn and impossible stacks\n\n{begun}; others kept "
@@ -80,11 +81,14 @@ def main():
     parser.add_argument("--ticks", type=int, default=150_000)
     parser.add_argument("--most-ticks", type=int, default=3_000_000)
     parser.add_argument("--rate", action="append", choices=RATES)
+    parser.add_argument("--only", default="", metavar="VERSION")
     args = parser.parse_args()
     begun = time.strftime("%Y-%m-%d %H:%M")
     lines, begin, neighbours = [], time.monotonic(), machine.Neighbours()
     for rate in args.rate or RATES:
         for interpreter in harness.supported_interpreters():
+            if not interpreter.label.startswith(args.only):
+                continue
             interpreter.prepare()
             every = Counter()
             for script in CHURN:  # a like part of the samples from each
@@ -94,7 +98,7 @@ def main():
                 every.update(sums)
             lines.append(line_of(interpreter, rate, "all", every))
             print("| " + " | ".join(lines[-1]) + " |", flush=True)
-            write(begun, begin, neighbours, lines)
+            write(begun, args.only, begin, neighbours, lines)
 
 
 if __name__ == "__main__":
