@@ -6,9 +6,8 @@
 
 #define HOPS_MAX 256 /* frames of one call */
 #define DEPTH_MAX 64 /* calls that begin or end between two copies */
-#define ENTRY_MAX_BYTES                                                                            \
-    4096 /* the interpreter's own variables: the entry frame lies among them                       \
-          */
+/* The interpreter's own variables: the entry frame lies among them. */
+#define ENTRY_MAX_BYTES 4096
 
 struct cframe {
     uint64_t address, frame, previous;
