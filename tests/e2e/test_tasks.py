@@ -113,10 +113,13 @@ def test_short_tasks_stand_where_they_can(cairn, interpreter):
     for name, line in marked("tasks_churn.py").items():
         legal.setdefault(name.split("_")[0], set()).add(line)
     whole_s = torn_s = running_s = asleep_s = blind_s = 0.0
+    left_out = []
     for _ in range(RUNS):
         file, ended = cairn.record(interpreter, "tasks_churn.py", SECONDS / RUNS)
         blind_s += cairn.blind_s(file, ended)
-        tasks = {task["coroutine"]: task for task in cairn.report(file)["tasks"]}
+        report = cairn.report(file)
+        tasks = {task["coroutine"]: task for task in report["tasks"]}
+        left_out.append(report["tasks_left_out"])
         short = tasks.get("short", {"waits_at": [], "running_s": 0})  # of a run nothing may be told
         for place in short["waits_at"]:
             whole_s += place["waiting_s"]
@@ -134,7 +137,9 @@ def test_short_tasks_stand_where_they_can(cairn, interpreter):
         asleep_s += asleep["waiting_s"]
         assert {p["qualname"] for p in asleep["waits_at"]} <= {"sleeper", "[torn]"}
     print(f"\n{interpreter.label}: {whole_s / SECONDS:.2f} of 20 told, {torn_s / SECONDS:.2f} torn")
-    assert whole_s > SECONDS - blind_s
+    # Where a read takes as long as they live, by the processors that the two happen to have, nearly
+    # all are over by then (0.6 and 0.8 of 20 in two runs of CI; 7 to 15 elsewhere): that is said.
+    assert whole_s > SECONDS - blind_s or (whole_s > 0 and min(left_out) >= 10), left_out
     assert torn_s < 0.5 * whole_s + blind_s
     assert running_s > 0
     assert asleep_s > 10 * (0.8 * SECONDS - blind_s)
