@@ -301,6 +301,7 @@ bool cairn_exact_table_has(const struct cairn_tally *tally)
     const struct cairn_call_sum *sums;
 
     return tally->filter.metric == CAIRN_METRIC_WALL && !tally->filter.region &&
+           !tally->filter.task &&
            (cairn_model_calls(tally->model, &sums) > 0 || cairn_exact_table_is_told(tally));
 }
 
@@ -309,9 +310,9 @@ bool cairn_exact_table_is_told(const struct cairn_tally *tally)
     const struct cairn_filter *filter = &tally->filter;
     const struct cairn_call_pair *pairs;
 
-    return filter->metric == CAIRN_METRIC_WALL && !filter->region && filter->focus.count == 0 &&
-           filter->ignore.count == 0 && !filter->only_my_code && !filter->overlays &&
-           filter->from_ns == 0 && filter->to_ns == UINT64_MAX &&
+    return filter->metric == CAIRN_METRIC_WALL && !filter->region && !filter->task &&
+           filter->focus.count == 0 && filter->ignore.count == 0 && !filter->only_my_code &&
+           !filter->overlays && filter->from_ns == 0 && filter->to_ns == UINT64_MAX &&
            cairn_model_pairs(tally->model, &pairs) > 0;
 }
 

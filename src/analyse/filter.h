@@ -17,8 +17,10 @@ struct cairn_patterns {       /* regexes (pyregex.h), held against "qualname fil
 
 struct cairn_filter {
     enum cairn_metric metric;
-    const char *thread;                  /* NULL all; a tid, or a name (shell pattern) */
-    const char *process;                 /* NULL all; a pid, or a name or role (shell pattern) */
+    const char *thread;  /* NULL all; a tid, or a name (shell pattern) */
+    const char *process; /* NULL all; a pid, or a name or role (shell pattern) */
+    const char *task;    /* NULL; a shell pattern: in place of samples, what tasks of that name, or
+                            coroutine, ran and waited in */
     struct cairn_patterns focus, ignore; /* keep stacks that hold each; that hold none */
     unsigned overlays;  /* 0 all; enum cairn_overlay: keep samples at which one of them held */
     const char *region; /* NULL; a shell pattern: keep times in regions of that name */
@@ -31,6 +33,13 @@ struct cairn_filter {
 };
 
 void cairn_filter_init(struct cairn_filter *filter); /* wall, everything */
+
+/* Whether it is of sums over the whole recording, which have no moments, and not of samples. */
+bool cairn_filter_is_of_sums(const struct cairn_filter *filter);
+
+/* Whether it keeps tasks of that name, empty where they have none, and coroutine. */
+bool cairn_filter_keeps_task(const struct cairn_filter *filter, struct cairn_span name,
+                             struct cairn_span coroutine);
 
 /* Whether that is the number, or a shell pattern of the name, which is NUL-terminated behind its
  * last byte as a model's are. NULL is of everything. */

@@ -193,7 +193,8 @@ static struct cairn_cell cell_of(const struct cairn_pass *pass, size_t at)
         .phase = (uint8_t)cairn_pass_phase(pass, thread, place->node),
         .strips_item = {CAIRN_STRIPS_NONE, CAIRN_STRIPS_NONE},
     };
-    bool idle = cairn_pass_may_be_idle(pass, thread, place->node);
+    /* Where a task waits is what was asked for. */
+    bool idle = !pass->tally->filter.task && cairn_pass_may_be_idle(pass, thread, place->node);
 
     cell.strips_item[idle && pass->tally->filter.metric == CAIRN_METRIC_BLOCKED] = (uint32_t)at;
     add_sum(pass, &pass->sums.items.items[at], idle, &cell);

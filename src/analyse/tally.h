@@ -78,7 +78,8 @@ struct cairn_tally {
      * or is made of no samples but of calls, one by one.
      * Then shares have no interval, and `ticks` of weights are no samples. */
     bool counted;
-    /* `ticks` are neither samples nor calls, but pieces that the importer of such a file made. */
+    /* `ticks` are neither samples nor calls, but pieces that the importer of such a file made, or
+     * places where tasks were. */
     bool pieces;
 
     /* For every metric but wall, where there are no slices: when the values of cells and

@@ -14,11 +14,16 @@ void cairn_tally_judge(struct cairn_tally *tally)
     enum cairn_metric metric = tally->filter.metric;
     uint64_t known_ns = 0;
 
-    tally->pieces = is_uncounted(tally->model);
-    tally->counted = metric != CAIRN_METRIC_COUNTED && !tally->pieces;
+    tally->pieces = is_uncounted(tally->model) || tally->filter.task;
+    tally->counted = !cairn_filter_is_of_sums(&tally->filter) && !tally->pieces;
     if (metric == CAIRN_METRIC_COUNTED) {
         tally->known = cairn_model_counter(tally->model, "exact_processes") > 0;
         tally->why = "calls are counted one by one with `cairn run --exact` alone";
+        return;
+    }
+    if (tally->filter.task) {
+        tally->known = metric == CAIRN_METRIC_WALL || metric == CAIRN_METRIC_BLOCKED;
+        tally->why = "of tasks it is known how long they ran and waited, and no more";
         return;
     }
     for (int i = 0; i < CAIRN_STATE_UNKNOWN; i++)

@@ -263,6 +263,62 @@ static int stream_calls(struct cairn_pass *pass, struct cairn_err *err)
     return 0;
 }
 
+/* Whose cells a task is in: the thread that runs its loop; of one whose loop does not run yet the
+ * first of its process. UINT32_MAX: nobody's that the filter keeps. */
+static uint32_t thread_of(const struct cairn_pass *pass, const struct cairn_task_sum *task)
+{
+    const struct cairn_filter *filter = &pass->tally->filter;
+    const struct cairn_thread *threads;
+
+    if (task->thread < pass->thread_count)
+        return pass->tally->kept[task->thread] ? task->thread : UINT32_MAX;
+    cairn_model_threads(pass->model, &threads);
+    for (size_t i = 0; i < pass->thread_count && !filter->thread && !filter->process; i++)
+        if (threads[i].process == task->process)
+            return (uint32_t)i;
+    return UINT32_MAX;
+}
+
+/* What tasks ran and waited in, in place of samples: of the whole recording. */
+static int stream_tasks(struct cairn_pass *pass, struct cairn_err *err)
+{
+    struct cairn_tally *tally = pass->tally;
+    const struct cairn_task_sum *tasks;
+    size_t count = cairn_model_tasks(pass->model, &tasks), kept = 0;
+
+    choose_range(pass);
+    for (size_t i = 0; i < count; i++) {
+        const struct cairn_task_sum *task = &tasks[i];
+        struct cairn_sum sum = {.ticks = 1};
+        enum cairn_phase phase;
+        uint32_t thread, item;
+
+        if (!cairn_filter_keeps_task(&tally->filter, task->name, task->coroutine))
+            continue;
+        kept++;
+        thread = thread_of(pass, task);
+        if (thread == UINT32_MAX || !cairn_tally_keeps_node(tally, task->node))
+            continue;
+        phase = cairn_pass_phase(pass, thread, task->node);
+        /* What the thread did while the task was current is not told apart. */
+        sum.state_ns[task->state == CAIRN_TASK_WAITING ? CAIRN_STATE_BLOCKED
+                                                       : CAIRN_STATE_UNKNOWN] = task->task_ns;
+        if (cairn_sums_item(&pass->sums, pass->whos[thread].group * pass->slices, task->node,
+                            &item) < 0)
+            return cairn_pass_fail(err, -CAIRN_ENOMEM);
+        cairn_sum_add(&pass->whos[thread].sums[phase][0], &sum);
+        cairn_sum_add(&pass->sums.items.items[item], &sum);
+    }
+    cairn_blocker_sums_finish(&pass->blockers, &tally->blockers);
+    if (kept > 0)
+        return 0;
+    cairn_err_set(err, -CAIRN_ENOTFOUND, 0, "task",
+                  "no task, and no coroutine of one, is called %.100s", tally->filter.task);
+    cairn_err_add(err, count > 0 ? "`cairn report --by task` lists them."
+                                 : "There are none: tasks are what asyncio runs.");
+    return -CAIRN_ENOTFOUND;
+}
+
 static void begin_strips(const struct cairn_tally *tally, struct cairn_strips *strips,
                          struct cairn_strips *thread_strips)
 {
@@ -281,6 +337,8 @@ int cairn_pass_stream(struct cairn_pass *pass, struct cairn_err *err)
 
     if (filter->metric == CAIRN_METRIC_COUNTED)
         return stream_calls(pass, err);
+    if (filter->task)
+        return stream_tasks(pass, err);
     choose_range(pass);
     if (filter->metric != CAIRN_METRIC_WALL && pass->slices == 1)
         begin_strips(tally, &tally->strips, &tally->thread_strips);

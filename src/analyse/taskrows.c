@@ -79,6 +79,8 @@ static size_t take_parts(const struct cairn_tally *tally, const struct cairn_tas
         const struct cairn_frame *frame = &frames[sums[i].own];
         bool known = sums[i].thread < thread_count;
 
+        if (!cairn_filter_keeps_task(&tally->filter, sums[i].name, sums[i].coroutine))
+            continue;
         if (known ? !kept[sums[i].thread] : tally->filter.thread || tally->filter.process)
             continue;
         parts[taken++] = (struct part){

@@ -119,7 +119,7 @@ struct cairn_settings { /* plain values; what they mean is for the commands */
     uint64_t overlay;                 /* its number, or CAIRN_CHOICE_NONE */
     const char *of;
     bool only_my_code, idle, json;
-    const char *thread, *process, *region;
+    const char *thread, *process, *task, *region;
     struct cairn_places focus, ignore; /* each stack has one of each; has none */
     uint64_t region_length;            /* 0: slow, 1: middle, or CAIRN_CHOICE_NONE */
     uint64_t from_ns, to_ns;

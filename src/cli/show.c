@@ -57,10 +57,20 @@ int cairn_show_filter(const struct cairn_settings *settings, struct cairn_filter
         cairn_err_add(err, "Leave out --from, --to, --while and --region, or --metric counted.");
         return -CAIRN_EUSAGE;
     }
+    if (settings->task &&
+        (settings->from_ns != 0 || settings->to_ns != 0 || settings->overlay != CAIRN_CHOICE_NONE ||
+         settings->region != NULL || settings->metric == CAIRN_METRIC_COUNTED)) {
+        cairn_err_set(err, -CAIRN_EUSAGE, 0, "filter",
+                      "what tasks ran and waited in is told of the whole recording");
+        cairn_err_add(err, "Leave out --from, --to, --while, --region and --metric counted, or "
+                           "--task.");
+        return -CAIRN_EUSAGE;
+    }
     cairn_filter_init(ret_filter);
     ret_filter->metric = (enum cairn_metric)settings->metric;
     ret_filter->thread = settings->thread;
     ret_filter->process = settings->process;
+    ret_filter->task = settings->task;
     ret_filter->region = settings->region;
     if (settings->region_length != CAIRN_CHOICE_NONE)
         ret_filter->region_length =

@@ -78,6 +78,7 @@ struct cairn_task_sum {
     struct cairn_span name, coroutine; /* name: may be empty */
     uint32_t thread;                   /* UINT32_MAX: not known, as before its loop runs */
     uint32_t process;                  /* likewise, but for such a loop's */
+    uint32_t node; /* of the whole model, also of a view of it: its coroutine, what that awaits */
     uint32_t leaf, own; /* frames: the innermost of what it awaits, and of the program's own code */
     uint8_t state;      /* enum cairn_task_state of trace/format.h */
     uint64_t task_ns;

@@ -65,6 +65,7 @@ static void find_frames(const struct cairn_model *model, uint32_t node, struct c
 {
     if (node == CAIRN_IDS_LOST || node == CAIRN_NODE_EMPTY)
         node = CAIRN_NODE_UNKNOWN;
+    sum->node = node;
     sum->leaf = sum->own = model->nodes.items[node].frame;
     if (model->functions.items[model->frames.items[sum->leaf].function].kind ==
         CAIRN_FUNCTION_LABEL)

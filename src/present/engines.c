@@ -97,7 +97,7 @@ static bool is_whole(const struct cairn_tally *tally)
     const struct cairn_filter *filter = &tally->filter;
 
     return !filter->process && !filter->thread && filter->focus.count == 0 &&
-           filter->ignore.count == 0 && !filter->region && filter->from_ns == 0 &&
+           filter->ignore.count == 0 && !filter->region && !filter->task && filter->from_ns == 0 &&
            filter->to_ns == UINT64_MAX;
 }
 

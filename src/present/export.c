@@ -91,12 +91,13 @@ int cairn_export(const struct cairn_exporter *exporter, const struct cairn_tally
             cairn_err_add(err, "%s", tally->why);
         return code;
     }
-    if (tally->filter.metric == CAIRN_METRIC_COUNTED && needs_moments(exporter)) {
+    if (cairn_filter_is_of_sums(&tally->filter) && needs_moments(exporter)) {
         code = cairn_err_set(err, -CAIRN_EUSAGE, 0, "export",
-                             "%s shows when things were, and sums of calls do not tell",
-                             exporter->name);
-        cairn_err_add(err,
-                      "Leave out --metric counted; what `cairn run --timeline` kept is drawn.");
+                             "%s shows when things were, and sums of %s do not tell",
+                             exporter->name, tally->filter.task ? "tasks" : "calls");
+        cairn_err_add(err, tally->filter.task ? "Leave out --task."
+                                              : "Leave out --metric counted; what `cairn run "
+                                                "--timeline` kept is drawn.");
         return code;
     }
     code = exporter->write(tally, options, out);

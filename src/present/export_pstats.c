@@ -8,6 +8,8 @@ static void put_counts(const struct cairn_tally *tally, const struct cairn_prof 
 {
     if (prof->sampled && tally->counted)
         cairn_buf_add_str(out, "calls: ncalls is how many samples met a function");
+    else if (prof->sampled && tally->filter.task)
+        cairn_buf_add_str(out, "calls: ncalls is in how many places of tasks a function was met");
     else if (prof->sampled && tally->pieces)
         cairn_buf_add_str(out, "calls: ncalls is how many pieces of the file that was read met a "
                                "function");

@@ -52,9 +52,14 @@ static void add_end(struct cairn_buf *out, const struct cairn_facts *facts)
     }
 }
 
-static void add_program(struct cairn_buf *out, const struct cairn_facts *facts, bool first)
+static void add_program(struct cairn_buf *out, const struct cairn_report *report, bool first)
 {
-    cairn_buf_add_str(out, first ? "Your program" : "your program");
+    const struct cairn_facts *facts = &report->facts;
+    const char *task = report->tally->filter.task;
+
+    cairn_buf_add_str(out, task ? "Tasks " : first ? "Your program" : "your program");
+    if (task)
+        add_name(out, cairn_span_of(task));
     if (facts->program.size_bytes > 0) {
         cairn_buf_add_str(out, " (");
         add_name(out, facts->program);
@@ -62,17 +67,18 @@ static void add_program(struct cairn_buf *out, const struct cairn_facts *facts, 
     }
 }
 
-/* ", 92 % running, 8 % blocked": what is worth a word, and known. */
-static void add_states(struct cairn_buf *out, const struct cairn_facts *facts)
+/* ", 92 % running, 8 % blocked": what is worth a word, and known. Of tasks it is known that their
+ * thread ran them, and not what it did meanwhile. */
+static void add_states(struct cairn_buf *out, const struct cairn_facts *facts, bool tasks)
 {
-    static const struct {
+    const struct {
         enum cairn_state state;
         const char *words;
     } told[] = {
-        {CAIRN_STATE_RUNNING, "running"},
+        {tasks ? CAIRN_STATE_UNKNOWN : CAIRN_STATE_RUNNING, "running"},
         {CAIRN_STATE_GIL_WAIT, "waiting for the GIL"},
         {CAIRN_STATE_RUNNABLE, "waiting for a processor"},
-        {CAIRN_STATE_BLOCKED, "blocked"},
+        {CAIRN_STATE_BLOCKED, tasks ? "waiting" : "blocked"},
         {CAIRN_STATE_STOPPED, "stopped"},
     };
     uint64_t sum_ns = facts->program_state_sum_ns;
@@ -132,13 +138,13 @@ static void add_where(struct cairn_buf *out, struct cairn_report *report)
         }
         cairn_buf_add_str(out, "; ");
     }
-    add_program(out, facts, !tell_import);
+    add_program(out, report, !tell_import);
     cairn_buf_add_str(out, " took ");
     cairn_text_time(out, program_ns);
     if (facts->thread_count > 1)
         cairn_buf_add_str(out, " of thread time");
     if (program_ns > 0)
-        add_states(out, facts);
+        add_states(out, facts, report->tally->filter.task != NULL);
     if (report->top && program_ns > 0) {
         cairn_buf_add_str(out, "; ");
         cairn_report_share(out, report->top->self.value_ns, report->top_base_ns);
@@ -173,7 +179,7 @@ static void add_metric(struct cairn_buf *out, struct cairn_report *report)
     cairn_buf_printf(out, " of %s time, ", cairn_metric_name(tally->filter.metric));
     cairn_text_time(out, report->facts.busy_phase[CAIRN_PHASE_PROGRAM].value_ns);
     cairn_buf_add_str(out, " of it in ");
-    add_program(out, &report->facts, false);
+    add_program(out, report, false);
     cairn_buf_u8(out, '.');
 }
 
@@ -365,6 +371,8 @@ static void put_states(struct cairn_report *report)
 void cairn_report_run(struct cairn_report *report)
 {
     put_times(report);
+    if (report->tally->filter.task)
+        return; /* the first sentence tells what there is */
     put_phases(report);
     put_states(report);
 }

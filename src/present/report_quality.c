@@ -441,6 +441,10 @@ void cairn_report_quality(struct cairn_report *report)
     put_cost(report, quality);
     put_precision(report);
     cairn_page_end(page);
+    if (report->tally->filter.task)
+        cairn_page_prose(page, CAIRN_PAGE_INDENT,
+                         cairn_span_of("tasks: every 10 ms, or more seldom, it was noted which of "
+                                       "them ran, and where the others waited; no intervals"));
     if (!quality->ended) {
         cairn_page_style(page, CAIRN_STYLE_WARN);
         cairn_page_prose(page, CAIRN_PAGE_INDENT,

@@ -61,11 +61,39 @@ def check(interpreter, told, tasks, root="main"):
     assert at(interpreter, tasks[root], group) > SECONDS - room_s
 
 
+def near(a, b):
+    return a == pytest.approx(b, abs=1e-6)
+
+
+def check_filter(cairn, interpreter, file, tasks):
+    """What is left of a recording by one task is what the list of tasks says of it, line by line."""
+    for name, task in tasks.items():
+        report = cairn.report(file, "--task", name, "--limit", "1000")
+        assert [row["coroutine"] for row in report["tasks"]] == [task["coroutine"]]
+        assert near(report["total_s"], task["running_s"] + task["waiting_s"])
+        assert near(report["states"]["blocked_s"], task["waiting_s"])
+        assert near(report["states"]["unknown_s"], task["running_s"])
+        assert near(sum(row["self_s"] for row in report["rows"]), report["total_s"])
+        assert {row["samples"] for row in report["rows"]} == {None}
+        assert near(sum(cairn.collapsed(file, "--task", name).values()) / 1e6, report["total_s"])
+        blocked = cairn.report(file, "--task", name, "--metric", "blocked")
+        assert near(blocked["total_s"], task["waiting_s"])
+        lines = cairn.report(file, "--task", name, "--by", "line", "--only-my-code", "--limit", "1000")["rows"]
+        for line, number in LINES.items():
+            own_s = sum(row["self_s"] for row in lines
+                        if row["line"] == number and row["file"] == interpreter.path("tasks.py"))
+            assert at(interpreter, task, line) - 1e-6 < own_s < at(interpreter, task, line) + task["running_s"] + 1e-6
+    both = cairn.report(file, "--task", "ne*")
+    assert near(both["total_s"], sum(tasks[name]["waiting_s"] + tasks[name]["running_s"]
+                                     for name in tasks if name.startswith("ne")))
+
+
 @pytest.mark.timeout(60)
 def test_each_task_is_charged_to_the_line_it_awaits_at(cairn, interpreter):
     file, told, tasks = read_tasks(cairn, interpreter)
     assert told["loop"].startswith("asyncio")
     check(interpreter, told, tasks)
+    check_filter(cairn, interpreter, file, tasks)
     test_json.check(cairn.report(file), "report", missing={"callers", "callees", "counted"})
     text = cairn("report", "--by", "task", file).expect().text
     row = re.search(r"^(\S+ \S+) +(\S+ \S+) +two_lines +two_lines\n(.*)\n(.*)$", text, re.MULTILINE)
@@ -94,6 +122,7 @@ def test_a_task_that_was_there_before_its_loop_ran(cairn, interpreter):
     spent_s = ended.last_json()["before_s"] + ended.last_json()["asleep_s"]
     near_s = 0.1 + cairn.blind_s(file, ended)
     assert abs(tasks[0]["waiting_s"] - spent_s) < near_s, (tasks, spent_s)
+    assert near(cairn.report(file, "--task", "early")["total_s"], tasks[0]["waiting_s"] + tasks[0]["running_s"])
 
 
 @pytest.mark.timeout(460)  # with what pip takes
@@ -159,3 +188,36 @@ def test_a_program_without_asyncio_has_no_tasks(cairn, interpreter):
     assert cairn.report(file)["tasks"] == []
     assert "asyncio" not in cairn("report", file).expect().text
     assert "asyncio tasks\nnone was seen\n" in cairn("report", "--by", "task", file).expect().text
+
+
+@pytest.fixture(scope="module")
+def file(python, tmp_path_factory):
+    cairn = harness.Cairn(tmp_path_factory.mktemp("tasks"))
+    return cairn.folder / cairn.record(python, "tasks.py", 1)[0]
+
+
+def test_what_is_told_of_one_task_in_words(cairn, file):
+    text = " ".join(cairn("report", "--task", "computing", file).expect().text.split())
+    assert re.search(r"exit 0\. Tasks computing \(tasks\.py\) took \S+ \S+, \d+ % running, \d+ % waiting;", text)
+    assert "it was noted which of them ran, and where the others waited; no intervals" in text
+    assert "±" not in text and "blocked" not in text and text.count("waits 1") == 1
+    assert "cpu: n/a, of tasks it is known how long they ran and waited" in " ".join(
+        cairn("report", "--task", "computing", "--metric", "cpu", file).expect().text.split())
+    assert "not enough data" in cairn("diff", "--task", "computing", file, file).expect(3).text
+
+
+@pytest.mark.parametrize("words, status, said", [
+    (["report", "--task", "nosuch"], harness.USAGE, "no task, and no coroutine of one, is called nosuch"),
+    (["report", "--task", "main", "--from", "1s"], harness.USAGE, "told of the whole recording"),
+    (["report", "--task", "main", "--while", "gc"], harness.USAGE, "told of the whole recording"),
+    (["report", "--task", "main", "--metric", "counted"], harness.USAGE, "told of the whole recording"),
+    (["export", "-f", "chrome", "--task", "main"], harness.USAGE, "shows when things were"),
+    (["export", "-f", "perfetto", "--task", "main"], harness.USAGE, "shows when things were"),
+    (["html", "--task", "main"], harness.USAGE, "no option --task")], ids=str)
+def test_what_cannot_be_told_of_one_task_is_said(cairn, file, words, status, said):
+    ended = cairn(*words, file).expect(status)
+    assert said in ended.talk
+
+
+def test_where_there_are_no_tasks_none_can_be_chosen(cairn, busy_recording):
+    assert "There are none" in cairn("report", "--task", "x", busy_recording[0]).expect(harness.USAGE).talk
