@@ -34,3 +34,14 @@ def profile_classes():
     pool = descriptor_pool.DescriptorPool()
     pool.Add(file)
     return message_factory.GetMessageClass(pool.FindMessageTypeByName("p.Profile"))
+
+
+def one_sample(kind, unit, value):
+    """A profile of one sample in a function f, line 2 of f.py."""
+    profile = profile_classes()()
+    profile.string_table.extend(["", kind, unit, "f", "f.py"])
+    profile.sample_type.add(type=1, unit=2)
+    profile.function.add(id=1, name=3, filename=4)
+    profile.location.add(id=1).line.add(function_id=1, line=2)
+    profile.sample.add(location_id=[1], value=[value])
+    return profile

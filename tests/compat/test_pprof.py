@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from profile_proto import profile_classes
+from profile_proto import one_sample, profile_classes
 
 GOLDEN = Path(__file__).resolve().parent.parent / "golden" / "pprof"
 LINES = {  # the golden file, and the words that it is of
@@ -108,8 +108,7 @@ COMMENTED = {"made.pb": ["of Tuesday", "#not above a report", "two"], "other.pb"
                                    "-top -compact_labels made.pb", "-top -add_comment=mine made.pb"])  # fmt: skip
 def test_comments_stand_where_pprof_has_them(place, words):
     for name, comments in COMMENTED.items():
-        profile = one_sample()
-        profile.string_table[1] = "alloc"
+        profile = one_sample("alloc", "microseconds", 5)
         for comment in comments:
             profile.comment.append(len(profile.string_table))
             profile.string_table.append(comment)
@@ -123,7 +122,7 @@ def test_comments_stand_where_pprof_has_them(place, words):
 
 def test_functions_of_one_name_are_told_apart_for_kcachegrind(place):
     """pprof numbers them where they are called, and not where they are: there their calls are lost."""
-    profile = one_sample()
+    profile = one_sample("wall", "microseconds", 5)
     profile.string_table.extend(["g"])
     profile.function[0].start_line = 1
     profile.function.add(id=2, name=3, filename=4, start_line=7)
@@ -158,16 +157,6 @@ def test_of_a_recording_it_prints_what_pprof_prints_of_its_export(cairn, busy_re
                  "-callgrind", "-callgrind -cum", "-mean -cum -top", "-top -sample_index=2 -tagfocus=state=running"):  # fmt: skip
         mine = cairn("pprof", *line.split(), busy_recording[0]).expect().text
         assert without_time(mine) == real([*line.split(), "out.pb.gz"], folder), line
-
-
-def one_sample():
-    profile = profile_classes()()
-    profile.string_table.extend(["", "wall", "microseconds", "f", "f.py"])
-    profile.sample_type.add(type=1, unit=2)
-    profile.function.add(id=1, name=3, filename=4)
-    profile.location.add(id=1).line.add(function_id=1, line=2)
-    profile.sample.add(location_id=[1], value=[5])
-    return profile
 
 
 def profile_of(data):
@@ -245,7 +234,7 @@ def test_raw_is_the_profile_as_it_is(cairn, busy_recording, folder):
 @pytest.mark.parametrize("ns, shown", [(886_850_000, "886."), (2_500_000_000, "2.5s"), (90_000_000_000, "1m30"),
                                        (3_661_000_000_000, "1h1m"), (1_500, "1.5\u00b5")])  # fmt: skip
 def test_a_duration_is_as_go_has_it_cut_off(place, ns, shown):
-    profile = one_sample()
+    profile = one_sample("wall", "microseconds", 5)
     profile.duration_nanos = ns
     (place.folder / "d.pb").write_bytes(profile.SerializeToString())
     assert f"Duration: {shown}\n" in place("pprof", "-raw", "d.pb").expect().text
@@ -306,7 +295,7 @@ def test_tags_stand_in_columns_as_pprof_has_them(place):
 
 
 def test_comments_come_with_the_file(place):
-    profile = one_sample()
+    profile = one_sample("wall", "microseconds", 5)
     profile.string_table.extend(["#hidden comment", "two\x1b[31m"])
     count = len(profile.string_table)
     profile.comment.extend([count - 2, count - 1])

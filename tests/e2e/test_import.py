@@ -21,7 +21,7 @@ import pytest
 
 import harness
 from harness import execute, parse_collapsed
-from profile_proto import profile_classes
+from profile_proto import one_sample, profile_classes
 
 HOSTILE = ["a\0b", "line\u2028end", "</script><b>", "x" * 10_000, "\u202ertl", 'quo"te', "back\\slash"]
 
@@ -370,20 +370,10 @@ def test_numbers_without_a_unit_are_told_to_be_no_time(cairn, folder):
     assert "500 ms wall" in with_times and "no time" not in with_times
 
 
-def memory():
-    """As Go's heap profiles are."""
-    profile = profile_classes()()
-    profile.string_table.extend(["", "inuse_space", "bytes", "f", "f.py"])
-    profile.sample_type.add(type=1, unit=2)
-    profile.function.add(id=1, name=3, filename=4)
-    profile.location.add(id=1).line.add(function_id=1, line=2)
-    profile.sample.add(location_id=[1], value=[5000])
-    return profile.SerializeToString()
-
-
 @pytest.mark.parametrize("data, told", [
     (b"events: Ir\nfl=a.py\nfn=main\n1 2000\n", "no time but Ir, each shown as 1 ns: 2 us in all"),
-    (memory(), "no time but inuse_space in bytes, each shown as 1 us: 5 ms in all")], ids=["callgrind", "pprof"])
+    (one_sample("inuse_space", "bytes", 5000).SerializeToString(),
+     "no time but inuse_space in bytes, each shown as 1 us: 5 ms in all")], ids=["callgrind", "pprof"])
 def test_what_is_counted_is_told_to_be_no_time(cairn, folder, data, told):
     (folder / "x").write_bytes(data)
     text = " ".join(cairn("report", "x").expect().text.split())
