@@ -52,26 +52,19 @@ void cairn_diff_interval(const struct cairn_diff_arm *before, const struct cairn
                                (before->share - before_low) * before->scale);
 }
 
-static int by_span(struct cairn_span a, struct cairn_span b)
-{
-    size_t common_bytes = a.size_bytes < b.size_bytes ? a.size_bytes : b.size_bytes;
-    int order = common_bytes ? memcmp(a.data, b.data, common_bytes) : 0;
-
-    return order ? order : (a.size_bytes > b.size_bytes) - (a.size_bytes < b.size_bytes);
-}
-
 /* What makes rows of two recordings one; lines are told apart when rows are lines. */
 static int by_key(const struct cairn_row *a, const struct cairn_row *b, bool by_file, bool by_line)
 {
     int order = strcmp(a->kind, b->kind);
 
     if (!order)
-        order = by_span(a->qualname, b->qualname);
+        order = cairn_span_compare(a->qualname, b->qualname);
     if (!order)
-        order = by_file ? by_span(a->file, b->file) : by_span(a->module, b->module);
+        order = by_file ? cairn_span_compare(a->file, b->file)
+                        : cairn_span_compare(a->module, b->module);
     if (!order && by_file) /* native code has no file */
-        order = by_span(a->file.size_bytes ? a->file : a->module,
-                        b->file.size_bytes ? b->file : b->module);
+        order = cairn_span_compare(a->file.size_bytes ? a->file : a->module,
+                                   b->file.size_bytes ? b->file : b->module);
     if (!order && by_line)
         order = (a->line > b->line) - (a->line < b->line);
     return order;

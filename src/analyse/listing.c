@@ -182,14 +182,6 @@ struct cairn_span cairn_listed_name(const struct cairn_counted_opcode *opcode)
     return name_in(opcode->text);
 }
 
-static int compare_texts(struct cairn_span a, struct cairn_span b)
-{
-    size_t least = a.size_bytes < b.size_bytes ? a.size_bytes : b.size_bytes;
-    int order = least == 0 ? 0 : memcmp(a.data, b.data, least);
-
-    return order != 0 ? order : (a.size_bytes > b.size_bytes) - (a.size_bytes < b.size_bytes);
-}
-
 static int by_place(const void *left, const void *right)
 {
     const struct cairn_counted_opcode *a = &((const struct cairn_listed *)left)->opcode;
@@ -199,7 +191,7 @@ static int by_place(const void *left, const void *right)
         return a->function < b->function ? -1 : 1;
     if (a->offset != b->offset)
         return a->offset < b->offset ? -1 : 1;
-    return compare_texts(cairn_listed_name(a), cairn_listed_name(b));
+    return cairn_span_compare(cairn_listed_name(a), cairn_listed_name(b));
 }
 
 size_t cairn_listed_merge(struct cairn_listed *items, size_t count)
@@ -247,7 +239,7 @@ static int by_instruction(const struct cairn_counted_given *a, const struct cair
 {
     if (a->offset != b->offset)
         return a->offset < b->offset ? -1 : 1;
-    return compare_texts(name_in(a->text), name_in(b->text));
+    return cairn_span_compare(name_in(a->text), name_in(b->text));
 }
 
 static int by_kind(const void *left, const void *right)
@@ -255,8 +247,8 @@ static int by_kind(const void *left, const void *right)
     int order = by_instruction(left, right);
 
     return order != 0 ? order
-                      : compare_texts(((const struct cairn_counted_given *)left)->kind,
-                                      ((const struct cairn_counted_given *)right)->kind);
+                      : cairn_span_compare(((const struct cairn_counted_given *)left)->kind,
+                                           ((const struct cairn_counted_given *)right)->kind);
 }
 
 static int by_hits(const void *left, const void *right)
@@ -270,7 +262,7 @@ static int by_hits(const void *left, const void *right)
         return a->kind.size_bytes == 0 ? 1 : -1;
     if (a->hits != b->hits)
         return a->hits > b->hits ? -1 : 1;
-    return compare_texts(a->kind, b->kind);
+    return cairn_span_compare(a->kind, b->kind);
 }
 
 /* Those that are alike are of several processes, and become one. */

@@ -107,14 +107,13 @@ static int compare_field(const struct cairn_pstats *stats, enum field field, uin
     case TOTAL:
         return COMPARE(b->total_s, a->total_s);
     case FILE_NAME:
-        return cairn_prof_compare_texts(cairn_prof_file(prof, key_a), cairn_prof_file(prof, key_b));
+        return cairn_span_compare(cairn_prof_file(prof, key_a), cairn_prof_file(prof, key_b));
     case LINE:
         return COMPARE(prof->keys.items[key_a].line, prof->keys.items[key_b].line);
     case NAME:
-        return cairn_prof_compare_texts(cairn_prof_name(prof, key_a), cairn_prof_name(prof, key_b));
+        return cairn_span_compare(cairn_prof_name(prof, key_a), cairn_prof_name(prof, key_b));
     case STANDARD:
-        return cairn_prof_compare_texts(cairn_pstats_name(stats, key_a),
-                                        cairn_pstats_name(stats, key_b));
+        return cairn_span_compare(cairn_pstats_name(stats, key_a), cairn_pstats_name(stats, key_b));
     case FIELD_END:
         break;
     }

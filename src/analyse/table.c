@@ -47,14 +47,6 @@ static double share_of(uint64_t part, uint64_t whole)
     return whole ? (double)part / (double)whole : 0;
 }
 
-static int by_text(struct cairn_span a, struct cairn_span b)
-{
-    size_t common_bytes = a.size_bytes < b.size_bytes ? a.size_bytes : b.size_bytes;
-    int order = common_bytes ? memcmp(a.data, b.data, common_bytes) : 0;
-
-    return order ? order : (a.size_bytes > b.size_bytes) - (a.size_bytes < b.size_bytes);
-}
-
 static int down(uint64_t a, uint64_t b)
 {
     return (a < b) - (a > b);
@@ -64,14 +56,14 @@ static int down(uint64_t a, uint64_t b)
  * on which file came first. */
 static int by_name(const struct cairn_row *a, const struct cairn_row *b)
 {
-    int order = by_text(a->qualname, b->qualname);
+    int order = cairn_span_compare(a->qualname, b->qualname);
 
     if (!order)
-        order = by_text(a->file, b->file);
+        order = cairn_span_compare(a->file, b->file);
     if (!order)
-        order = by_text(a->module, b->module);
+        order = cairn_span_compare(a->module, b->module);
     if (!order)
-        order = by_text(a->name, b->name);
+        order = cairn_span_compare(a->name, b->name);
     if (!order)
         order = down(b->first_line, a->first_line);
     if (!order)

@@ -14,20 +14,12 @@ struct part {
     uint32_t function, line;
 };
 
-static int compare_text(struct cairn_span a, struct cairn_span b)
-{
-    size_t least = a.size_bytes < b.size_bytes ? a.size_bytes : b.size_bytes;
-    int order = least ? memcmp(a.data, b.data, least) : 0;
-
-    return order ? order : (a.size_bytes > b.size_bytes) - (a.size_bytes < b.size_bytes);
-}
-
 static int compare_task(const struct part *a, const struct part *b)
 {
-    int order = compare_text(a->sum->coroutine, b->sum->coroutine);
+    int order = cairn_span_compare(a->sum->coroutine, b->sum->coroutine);
 
     if (order == 0)
-        order = compare_text(a->sum->name, b->sum->name);
+        order = cairn_span_compare(a->sum->name, b->sum->name);
     return order ? order
                  : (a->sum->process > b->sum->process) - (a->sum->process < b->sum->process);
 }

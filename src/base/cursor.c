@@ -1,6 +1,7 @@
 #include "cursor.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #include "err.h"
 
@@ -9,6 +10,14 @@ static const uint8_t no_bytes[1];
 static size_t left_bytes(const struct cairn_cursor *cur)
 {
     return (size_t)(cur->end - cur->next);
+}
+
+int cairn_span_compare(struct cairn_span a, struct cairn_span b)
+{
+    size_t common_bytes = a.size_bytes < b.size_bytes ? a.size_bytes : b.size_bytes;
+    int order = common_bytes > 0 ? memcmp(a.data, b.data, common_bytes) : 0;
+
+    return order != 0 ? order : (a.size_bytes > b.size_bytes) - (a.size_bytes < b.size_bytes);
 }
 
 void cairn_cursor_init(struct cairn_cursor *cur, struct cairn_span span)

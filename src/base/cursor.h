@@ -21,6 +21,9 @@ struct cairn_span {
     size_t size_bytes;
 };
 
+/* By bytes, so by code points where they are UTF-8; what is longer comes later. As memcmp(). */
+int cairn_span_compare(struct cairn_span a, struct cairn_span b);
+
 struct cairn_cursor {
     const uint8_t *start, *next, *end;
 };

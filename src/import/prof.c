@@ -1,7 +1,6 @@
 #include "prof.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* Far above what programs have, and low enough for half a gigabyte to hold a table. */
 #define STRINGS_MAX_BYTES ((size_t)128 << 20)
@@ -186,24 +185,13 @@ struct cairn_span cairn_prof_name(const struct cairn_prof *prof, uint32_t key)
     return cairn_intern_get(&prof->strings, prof->keys.items[key].name);
 }
 
-/* The order of code points is that of the bytes of their UTF-8. */
-int cairn_prof_compare_texts(struct cairn_span a, struct cairn_span b)
-{
-    size_t both = a.size_bytes < b.size_bytes ? a.size_bytes : b.size_bytes;
-    int order = both > 0 ? memcmp(a.data, b.data, both) : 0;
-
-    return order ? order : (a.size_bytes > b.size_bytes) - (a.size_bytes < b.size_bytes);
-}
-
 int cairn_prof_compare(const struct cairn_prof *prof, uint32_t key_a, uint32_t key_b)
 {
     int64_t line_a = prof->keys.items[key_a].line, line_b = prof->keys.items[key_b].line;
-    int order =
-        cairn_prof_compare_texts(cairn_prof_file(prof, key_a), cairn_prof_file(prof, key_b));
+    int order = cairn_span_compare(cairn_prof_file(prof, key_a), cairn_prof_file(prof, key_b));
 
     if (order == 0)
         order = (line_a > line_b) - (line_a < line_b);
     return order ? order
-                 : cairn_prof_compare_texts(cairn_prof_name(prof, key_a),
-                                            cairn_prof_name(prof, key_b));
+                 : cairn_span_compare(cairn_prof_name(prof, key_a), cairn_prof_name(prof, key_b));
 }

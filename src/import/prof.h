@@ -87,8 +87,7 @@ bool cairn_prof_find(const struct cairn_prof *prof, uint32_t key, uint32_t *ret_
 struct cairn_span cairn_prof_file(const struct cairn_prof *prof, uint32_t key);
 struct cairn_span cairn_prof_name(const struct cairn_prof *prof, uint32_t key);
 
-/* Python's order of texts, and of (file, line, name). */
-int cairn_prof_compare_texts(struct cairn_span a, struct cairn_span b);
+/* Python's order of (file, line, name). */
 int cairn_prof_compare(const struct cairn_prof *prof, uint32_t key_a, uint32_t key_b);
 
 /* Reads what CPython 3.8 to 3.15 write with marshal, versions 2 to 6, into an empty table; nothing

@@ -184,11 +184,7 @@ static int add_up(struct cairn_pprof_graph *g)
 
 static int compare_text(const struct cairn_pprof_graph *g, uint32_t a, uint32_t b)
 {
-    struct cairn_span x = cairn_intern_get(g->texts, a), y = cairn_intern_get(g->texts, b);
-    size_t both = x.size_bytes < y.size_bytes ? x.size_bytes : y.size_bytes;
-    int order = both > 0 ? memcmp(x.data, y.data, both) : 0;
-
-    return order ? order : (x.size_bytes > y.size_bytes) - (x.size_bytes < y.size_bytes);
+    return cairn_span_compare(cairn_intern_get(g->texts, a), cairn_intern_get(g->texts, b));
 }
 
 static int larger_first(int64_t a, int64_t b)

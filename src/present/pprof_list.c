@@ -40,26 +40,18 @@ static void put_text(struct cairn_buf *out, struct cairn_span text, bool web)
     cairn_buf_add_str(out, "</bdi>");
 }
 
-static int compare_spans(struct cairn_span x, struct cairn_span y)
-{
-    size_t both = x.size_bytes < y.size_bytes ? x.size_bytes : y.size_bytes;
-    int order = both > 0 ? memcmp(x.data, y.data, both) : 0;
-
-    return order ? order : (x.size_bytes > y.size_bytes) - (x.size_bytes < y.size_bytes);
-}
-
 /* By function, file and line. */
 static int compare_nodes(const void *a, const void *b, void *context)
 {
     const struct cairn_pprof_graph *g = context;
     const struct cairn_pprof_node *x = &g->nodes.items[*(const uint32_t *)a];
     const struct cairn_pprof_node *y = &g->nodes.items[*(const uint32_t *)b];
-    int order =
-        compare_spans(cairn_intern_get(g->texts, x->name), cairn_intern_get(g->texts, y->name));
+    int order = cairn_span_compare(cairn_intern_get(g->texts, x->name),
+                                   cairn_intern_get(g->texts, y->name));
 
     if (order == 0)
-        order =
-            compare_spans(cairn_intern_get(g->texts, x->file), cairn_intern_get(g->texts, y->file));
+        order = cairn_span_compare(cairn_intern_get(g->texts, x->file),
+                                   cairn_intern_get(g->texts, y->file));
     return order ? order : (x->line > y->line) - (x->line < y->line);
 }
 

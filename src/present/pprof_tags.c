@@ -1,6 +1,5 @@
 /* What the labels of samples are, and how much each has (pprof_text.h); and the comments. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "escape.h"
 #include "pprof_labels.h"
@@ -77,11 +76,7 @@ static int64_t magnitude(int64_t value)
 
 static int compare_texts(const struct tag *a, uint32_t left, uint32_t right)
 {
-    struct cairn_span x = cairn_intern_get(a->texts, left), y = cairn_intern_get(a->texts, right);
-    size_t both = x.size_bytes < y.size_bytes ? x.size_bytes : y.size_bytes;
-    int order = both ? memcmp(x.data, y.data, both) : 0;
-
-    return order ? order : (x.size_bytes > y.size_bytes) - (x.size_bytes < y.size_bytes);
+    return cairn_span_compare(cairn_intern_get(a->texts, left), cairn_intern_get(a->texts, right));
 }
 
 /* By key; what has more first. */
