@@ -189,7 +189,8 @@ static void print_in_unit(struct cairn_buf *out, uint64_t value, const struct sh
         decimals--;
     if (milli > 0)
         cairn_buf_printf(out, ".%0*llu", decimals, (unsigned long long)milli);
-    cairn_buf_printf(out, " %s", unit->name);
+    if (unit->name[0] != '\0')
+        cairn_buf_printf(out, " %s", unit->name);
 }
 
 void cairn_text_time(struct cairn_buf *out, uint64_t ns)
@@ -205,6 +206,22 @@ void cairn_text_time(struct cairn_buf *out, uint64_t ns)
 
     if (ns == 0)
         cairn_buf_add_str(out, "0 s");
+    else
+        print_in_unit(out, ns, units);
+}
+
+void cairn_text_amount(struct cairn_buf *out, uint64_t ns, uint64_t each_ns)
+{
+    const struct shown_unit units[] = {
+        {"", each_ns, 1000},
+        {"k", each_ns * 1000, 1000},
+        {"M", each_ns * 1000000, 1000},
+        {"G", each_ns * 1000000000, 1000},
+        {"T", each_ns * 1000000000000, 0},
+    };
+
+    if (each_ns == 0)
+        cairn_text_time(out, ns);
     else
         print_in_unit(out, ns, units);
 }

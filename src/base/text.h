@@ -21,6 +21,9 @@ int cairn_text_parse_u64(const char *text, uint64_t *ret_value);        /* decim
 /* "1.37 s", "412 ms", "8.1 us", "312 MiB": three significant digits, one unit. */
 void cairn_text_time(struct cairn_buf *out, uint64_t ns);
 void cairn_text_size(struct cairn_buf *out, uint64_t bytes);
+/* A time, or, where `each_ns` is not 0, how many there are of what is kept as so many ns each:
+ * "1.37 M". */
+void cairn_text_amount(struct cairn_buf *out, uint64_t ns, uint64_t each_ns);
 void cairn_text_count(struct cairn_buf *out, uint64_t count); /* 1,366 */
 
 /* A word of a shell's command line: in quotes unless it is plain. Its bytes are not escaped: what

@@ -87,6 +87,7 @@ static int show(const struct recording recordings[2], const struct cairn_call *c
     struct cairn_terminal terminal;
     struct cairn_outlet outlet;
     struct cairn_diff diff;
+    uint64_t each_ns;
     int code = 0;
 
     if (settings->normalize == CAIRN_CHOICE_NONE)
@@ -97,6 +98,7 @@ static int show(const struct recording recordings[2], const struct cairn_call *c
         return code;
     cairn_terminal_ask(STDOUT_FILENO, &terminal);
     cairn_outlet_init(&outlet, STDOUT_FILENO, "stdout");
+    each_ns = cairn_facts_each_ns(recordings[0].model);
     struct cairn_diff_show shown = {
         .diff = &diff,
         .before = &recordings[0].tally,
@@ -106,6 +108,7 @@ static int show(const struct recording recordings[2], const struct cairn_call *c
         .options = &options,
         .scale_chosen = settings->normalize != CAIRN_CHOICE_NONE,
         .base_is_after = settings->base == 1,
+        .each_ns = each_ns == cairn_facts_each_ns(recordings[1].model) ? each_ns : 0,
         .limit = (size_t)settings->limit,
         .width = terminal.columns,
         .colour = terminal.colour,

@@ -360,13 +360,55 @@ static int say_incomplete(struct callgrind *c)
     return code;
 }
 
+/* Of an event that is time by its name, what one of it is; else 0. "ns" is Cairn's own, and that of
+ * pyprof2calltree; "Time_(10ns)" is Xdebug's. */
+static uint64_t time_of_event(const char *event)
+{
+    static const struct {
+        const char *event;
+        uint64_t ns;
+    } times[] = {
+        {"ns", 1},
+        {"Nanoseconds", 1},
+        {"Time_(10ns)", 10},
+        {"us", 1000},
+        {"Microseconds", 1000},
+        {"ms", 1000000},
+        {"Milliseconds", 1000000},
+    };
+
+    for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++)
+        if (strcmp(event, times[i].event) == 0)
+            return times[i].ns;
+    return 0;
+}
+
+static int scale(struct callgrind *c, uint64_t each_ns)
+{
+    for (size_t i = 0; i < c->functions.count; i++) {
+        struct cairn_inferred_function *function = &c->functions.items[i];
+
+        if (__builtin_mul_overflow(function->self_ns, each_ns, &function->self_ns) ||
+            __builtin_mul_overflow(function->total_ns, each_ns, &function->total_ns))
+            return -CAIRN_EDAMAGED;
+    }
+    for (size_t i = 0; i < c->calls.count; i++) {
+        c->calls.items[i].self *= (double)each_ns;
+        c->calls.items[i].total *= (double)each_ns;
+    }
+    return 0;
+}
+
 static int give(struct callgrind *c)
 {
+    uint64_t each_ns = time_of_event(c->event);
     struct cairn_guest_thread all = {.name = {NULL, 0}};
     uint32_t thread;
 
     if (c->event[0] == 0)
         return -CAIRN_EDAMAGED;
+    if (each_ns > 1)
+        CAIRN_TRY(scale(c, each_ns));
     CAIRN_TRY(cairn_guest_thread(c->guest, &all, &thread));
     CAIRN_TRY(cairn_inferred_give_counted(c->guest, thread, c->functions.items, c->functions.count,
                                           c->calls.items, c->calls.count, true));
@@ -377,7 +419,8 @@ static int give(struct callgrind *c)
                          "lines, events but the first, and how often functions that call each "
                          "other recursed"));
     CAIRN_TRY(say_incomplete(c));
-    return cairn_guest_fact(c->guest, "import.values", "%s, each shown as 1 ns", c->event);
+    return cairn_guest_fact(c->guest, "import.values",
+                            each_ns > 0 ? "time, as %s" : "%s, each shown as 1 ns", c->event);
 }
 
 static int read_file(struct callgrind *c, struct cairn_feed *feed, struct cairn_err *err)

@@ -21,7 +21,6 @@ static void put_line(const struct cairn_diff_show *show, const struct cairn_diff
                                         [CAIRN_DIFF_BETTER] = "better"};
     const struct cairn_row *row = diff_row->after ? diff_row->after : diff_row->before;
     const struct cairn_diff_value *value = self ? &diff_row->self : &diff_row->total;
-    enum cairn_diff_scale scale = show->options->scale;
     struct cairn_buf place;
 
     cairn_buf_printf(out, "| %s | ", words[value->verdict]);
@@ -37,13 +36,13 @@ static void put_line(const struct cairn_diff_show *show, const struct cairn_diff
         out->code = place.code;
     cairn_buf_release(&place);
     cairn_buf_printf(out, " | %s | ", self ? "self" : "total");
-    cairn_diff_put_value(out, scale, value->before, false);
+    cairn_diff_put_value(out, show, value->before, false);
     cairn_buf_add_str(out, " | ");
-    cairn_diff_put_value(out, scale, value->after, false);
+    cairn_diff_put_value(out, show, value->after, false);
     cairn_buf_add_str(out, " | ");
-    cairn_diff_put_value(out, scale, value->change, true);
+    cairn_diff_put_value(out, show, value->change, true);
     cairn_buf_add_str(out, " | ");
-    cairn_diff_put_interval(out, scale, value, " to ");
+    cairn_diff_put_interval(out, show, value, " to ");
     cairn_buf_add_str(out, " |\n");
 }
 
@@ -74,14 +73,14 @@ int cairn_diff_markdown(const struct cairn_diff_show *show, struct cairn_outlet 
 
     cairn_buf_printf(buf, "### cairn: %s\n\n", cairn_diff_outcome(show->diff));
     cairn_buf_printf(buf, "%s, %s", cairn_metric_name(show->before->filter.metric),
-                     cairn_diff_scale_words(scale));
+                     cairn_diff_scale_words(show));
     if (scale != CAIRN_DIFF_SHARE) {
         cairn_buf_add_str(buf, ": ");
-        cairn_diff_put_value(buf, scale, whole->before, false);
+        cairn_diff_put_value(buf, show, whole->before, false);
         cairn_buf_add_str(buf, " \xe2\x86\x92 ");
-        cairn_diff_put_value(buf, scale, whole->after, false);
+        cairn_diff_put_value(buf, show, whole->after, false);
         cairn_buf_add_str(buf, " (");
-        cairn_diff_put_value(buf, scale, whole->change, true);
+        cairn_diff_put_value(buf, show, whole->change, true);
         cairn_buf_add_str(buf, ")");
     }
     cairn_buf_add_str(buf, "\n\n");

@@ -10,9 +10,11 @@ const char *cairn_diff_outcome(const struct cairn_diff *diff)
     return !diff->enough ? "not enough data" : diff->worse ? "worse" : "same";
 }
 
-void cairn_diff_put_value(struct cairn_buf *out, enum cairn_diff_scale scale, double value,
+void cairn_diff_put_value(struct cairn_buf *out, const struct cairn_diff_show *show, double value,
                           bool sign)
 {
+    enum cairn_diff_scale scale = show->options->scale;
+
     if (sign || value < 0)
         cairn_buf_add_str(out, value < 0 ? "\xe2\x88\x92" : "+");
     value = fabs(value);
@@ -21,18 +23,20 @@ void cairn_diff_put_value(struct cairn_buf *out, enum cairn_diff_scale scale, do
     else if (scale == CAIRN_DIFF_SECOND)
         cairn_buf_printf(out, "%.4f s/s", value);
     else
-        cairn_text_time(out, (uint64_t)llround(value * 1e9));
+        cairn_text_amount(out, (uint64_t)llround(value * 1e9), show->each_ns);
 }
 
-const char *cairn_diff_scale_words(enum cairn_diff_scale scale)
+const char *cairn_diff_scale_words(const struct cairn_diff_show *show)
 {
+    enum cairn_diff_scale scale = show->options->scale;
     static const char *const words[] = {
         [CAIRN_DIFF_RUN] = "seconds of each recording",
         [CAIRN_DIFF_SECOND] = "seconds for each second recorded",
         [CAIRN_DIFF_SHARE] = "shares of the thread time",
     };
 
-    return words[scale];
+    return scale == CAIRN_DIFF_RUN && show->each_ns > 0 ? "numbers of each recording"
+                                                        : words[scale];
 }
 
 void cairn_diff_put_noise(struct cairn_buf *out, const struct cairn_diff_show *show)
@@ -68,16 +72,16 @@ void cairn_diff_put_part(struct cairn_buf *out, const struct cairn_diff_show *sh
                          100 * fabs(value->change) / base);
 }
 
-void cairn_diff_put_interval(struct cairn_buf *out, enum cairn_diff_scale scale,
+void cairn_diff_put_interval(struct cairn_buf *out, const struct cairn_diff_show *show,
                              const struct cairn_diff_value *value, const char *between)
 {
     if (isnan(value->low)) {
         cairn_buf_add_str(out, "n/a");
         return;
     }
-    cairn_diff_put_value(out, scale, value->low, true);
+    cairn_diff_put_value(out, show, value->low, true);
     cairn_buf_add_str(out, between);
-    cairn_diff_put_value(out, scale, value->high, true);
+    cairn_diff_put_value(out, show, value->high, true);
 }
 
 void cairn_diff_put_place(struct cairn_buf *out, const struct cairn_row *row)

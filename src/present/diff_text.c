@@ -34,7 +34,7 @@ static void put_right(struct pen *pen, unsigned column)
 
 static void put_value(struct pen *pen, double value, bool sign, unsigned column)
 {
-    cairn_diff_put_value(&pen->text, pen->show->options->scale, value, sign);
+    cairn_diff_put_value(&pen->text, pen->show, value, sign);
     put_right(pen, column);
 }
 
@@ -71,7 +71,7 @@ static void put_head(struct pen *pen)
     put_recording(pen, "before", show->before_file, show->before);
     put_recording(pen, "after", show->after_file, show->after);
     cairn_buf_printf(&pen->text, "%s: %s%s", cairn_metric_name(show->before->filter.metric),
-                     cairn_diff_scale_words(scale),
+                     cairn_diff_scale_words(show),
                      show->scale_chosen ? ""
                      : scale == CAIRN_DIFF_RUN
                          ? ", since both ran from their start (--normalize chooses)"
@@ -79,11 +79,11 @@ static void put_head(struct pen *pen)
     put_prose(pen, "metric");
     if (scale == CAIRN_DIFF_SHARE)
         return;
-    cairn_diff_put_value(&pen->text, scale, whole->before, false);
+    cairn_diff_put_value(&pen->text, show, whole->before, false);
     cairn_buf_add_str(&pen->text, " \xe2\x86\x92 ");
-    cairn_diff_put_value(&pen->text, scale, whole->after, false);
+    cairn_diff_put_value(&pen->text, show, whole->after, false);
     cairn_buf_add_str(&pen->text, "  ");
-    cairn_diff_put_value(&pen->text, scale, whole->change, true);
+    cairn_diff_put_value(&pen->text, show, whole->change, true);
     if ((show->base_is_after ? whole->after : whole->before) > 0) {
         cairn_buf_add_str(&pen->text, "  ");
         cairn_diff_put_part(&pen->text, show, whole);
@@ -140,7 +140,7 @@ static void put_line(struct pen *pen, const struct cairn_diff_row *diff_row, boo
     if (pen->page.width >= NARROW_COLUMNS) {
         cairn_diff_put_part(&pen->text, pen->show, value);
         put_right(pen, column += PART_COLUMNS);
-        cairn_diff_put_interval(&pen->text, pen->show->options->scale, value, " .. ");
+        cairn_diff_put_interval(&pen->text, pen->show, value, " .. ");
         put_right(pen, column += INTERVAL_COLUMNS);
         put_value(pen, value->before, false, column += VALUE_COLUMNS);
         put_value(pen, value->after, false, column += VALUE_COLUMNS);

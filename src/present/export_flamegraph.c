@@ -32,7 +32,8 @@ struct flame {
     uint64_t *lefts; /* where each node's box begins, in its value */
     bool *drawn;
     uint64_t whole;
-    double thin; /* boxes below this width are put together */
+    uint64_t each_ns; /* as cairn_facts_each_ns() */
+    double thin;      /* boxes below this width are put together */
 };
 
 static uint64_t value_of(const struct flame *f, const struct cairn_weight *weight)
@@ -51,7 +52,7 @@ static void add_value(const struct flame *f, struct cairn_buf *out, uint64_t val
         cairn_text_count(out, value);
         cairn_buf_add_str(out, value == 1 ? " sample" : " samples");
     } else {
-        cairn_text_time(out, value);
+        cairn_text_amount(out, value, f->each_ns);
     }
 }
 
@@ -291,7 +292,12 @@ int cairn_export_flamegraph(const struct cairn_tally *tally,
 {
     struct cairn_export_options chosen = *options;
     struct cairn_stacktree tree;
-    struct flame f = {.tree = &tree, .options = &chosen, .out = out};
+    struct flame f = {
+        .tree = &tree,
+        .options = &chosen,
+        .out = out,
+        .each_ns = cairn_facts_each_ns(tally->model),
+    };
     int code;
 
     if (chosen.lines == CAIRN_EXPORT_LINES_DEFAULT)

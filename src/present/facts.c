@@ -82,24 +82,25 @@ static bool equals(struct cairn_span text, const char *str)
 }
 
 /* What importers say of numbers that are no time: "samples, each shown as 1 us". */
-static void find_no_time(struct cairn_facts *facts)
+static void find_no_time(struct cairn_span values, struct cairn_facts *facts)
 {
-    static const char shown[] = ", each shown as 1 ", us[] = "us";
-    const struct cairn_span *values = &facts->values;
-    const uint8_t *at, *unit;
+    static const char shown[] = ", each shown as 1 ";
+    const uint8_t *at = NULL, *end = values.data + values.size_bytes;
 
-    facts->each = us;
-    if (equals(*values, "numbers without a unit")) /* of import/in_collapsed.c, among others */
-        facts->no_time = *values;
-    if (values->size_bytes == 0)
+    if (values.size_bytes > 0)
+        at = memmem(values.data, values.size_bytes, shown, strlen(shown));
+    if (!at && !equals(values, "numbers without a unit")) /* of import/in_collapsed.c and others */
         return;
-    at = memmem(values->data, values->size_bytes, shown, strlen(shown));
-    if (!at)
-        return;
-    facts->no_time = (struct cairn_span){values->data, (size_t)(at - values->data)};
-    unit = at + strlen(shown);
-    if (unit < values->data + values->size_bytes && *unit == 'n')
-        facts->each = "ns";
+    facts->no_time = at ? (struct cairn_span){values.data, (size_t)(at - values.data)} : values;
+    facts->each_ns = at && at + strlen(shown) < end && at[strlen(shown)] == 'n' ? 1 : 1000;
+}
+
+uint64_t cairn_facts_each_ns(const struct cairn_model *model)
+{
+    struct cairn_facts facts = {0};
+
+    find_no_time(cairn_model_env(model, "import.values"), &facts);
+    return facts.each_ns;
 }
 
 static void gather_environment(const struct cairn_tally *tally, struct cairn_facts *facts)
@@ -124,7 +125,7 @@ static void gather_environment(const struct cairn_tally *tally, struct cairn_fac
         facts->interval_ns = 0;
     facts->guest = cairn_model_env(model, "import.format");
     facts->values = cairn_model_env(model, "import.values");
-    find_no_time(facts);
+    find_no_time(facts->values, facts);
     facts->lost = cairn_model_env(model, "import.lost");
     facts->incomplete = cairn_model_env(model, "import.incomplete");
     facts->callless = equals(cairn_model_env(model, "import.stacks"), "none");

@@ -23,7 +23,7 @@ struct cairn_facts {
     struct cairn_span guest;      /* what it was imported from: "pprof"; empty: Cairn recorded it */
     struct cairn_span values;     /* of a guest: what the file calls its numbers */
     struct cairn_span no_time;    /* what they are where they are no time; else empty */
-    const char *each;             /* "us": as what each of those is shown */
+    uint64_t each_ns;             /* as what each of those is kept; 0: they are time */
     struct cairn_span lost;       /* of a guest: what the file holds and the recording does not */
     struct cairn_span incomplete; /* of a guest: what shows that not all of the file is there */
     bool inferred;                /* the file knows no stacks: those that are shown are supposed */
@@ -45,6 +45,9 @@ int cairn_facts_make(const struct cairn_tally *tally, struct cairn_facts *ret_fa
 /* What of the stacks of a guest is no fact, in words for who takes them elsewhere; NULL: they are
  * its own. */
 const char *cairn_facts_inference(const struct cairn_model *model);
+
+/* As what each of the numbers of a guest is kept that are no time; 0: they are time. */
+uint64_t cairn_facts_each_ns(const struct cairn_model *model);
 
 /* As a member of an object; null: it was not recorded. */
 void cairn_facts_put(struct cairn_json *json, const char *key, uint64_t value);

@@ -39,7 +39,7 @@ static void put_title(struct cairn_report *report, const struct cairn_exact_tabl
                      : table->stopped || table->let_go > 0 || table->natives_let_go
                          ? ", not all"
                          : ", not all timed");
-    cairn_text_time(&text, table->self_ns);
+    cairn_text_amount(&text, table->self_ns, report->facts.each_ns);
     cairn_buf_add_str(&text, ", by function");
     if (table->cost_known) {
         cairn_buf_add_str(&text, "; counting took about ");
@@ -80,12 +80,21 @@ static void put_calls_of(struct cairn_page *page, const struct cairn_exact_table
               cairn_exact_is_untimed(line) ? line->calls : line->primitive_calls, line->unsure);
 }
 
-static void put_seconds(struct cairn_page *page, uint64_t ns, uint64_t per)
+/* What a call took, or more: in seconds, or where it is no time, as the number it is. */
+static void put_value(struct cairn_report *report, uint64_t ns, uint64_t per)
 {
+    struct cairn_page *page = &report->page;
+    struct cairn_buf text;
+
+    cairn_buf_init(&text, 64);
     if (per == 0) /* it was resumed alone, or not timed */
-        cairn_page_str(page, "      n/a");
+        cairn_buf_add_str(&text, "n/a");
+    else if (report->facts.each_ns == 0)
+        cairn_buf_printf(&text, "%.3f", (double)ns / (double)per / NS_PER_S);
     else
-        cairn_page_printf(page, " %8.3f", (double)ns / (double)per / NS_PER_S);
+        cairn_text_amount(&text, (ns + per / 2) / per, report->facts.each_ns);
+    cairn_page_printf(page, " %8s", cairn_buf_cstr(&text));
+    cairn_page_drop(page, &text);
 }
 
 static void put_place(struct cairn_report *report, uint32_t index)
@@ -131,10 +140,10 @@ static void put_line(struct cairn_report *report, const struct cairn_exact_table
     bool timed = !(cairn_exact_counts_all(table, line) && cairn_exact_is_untimed(line));
 
     put_calls_of(page, table, line);
-    put_seconds(page, line->self_ns, timed);
-    put_seconds(page, line->self_ns, timed ? line->calls : 0);
-    put_seconds(page, line->total_ns, timed);
-    put_seconds(page, line->total_ns, timed && !line->unsure ? line->primitive_calls : 0);
+    put_value(report, line->self_ns, timed);
+    put_value(report, line->self_ns, timed ? line->calls : 0);
+    put_value(report, line->total_ns, timed);
+    put_value(report, line->total_ns, timed && !line->unsure ? line->primitive_calls : 0);
     if (is_poor(table, line))
         cairn_page_str(page, " ~");
     put_place(report, line->function);
@@ -279,10 +288,10 @@ static void put_edge(struct cairn_report *report, const struct cairn_exact_calle
     bool timed = !caller->plain, own = timed && !caller->inferred;
 
     put_calls(page, true, caller->calls, caller->primitive_calls, caller->unsure);
-    put_seconds(page, caller->self_ns, own);
-    put_seconds(page, caller->self_ns, own ? caller->calls : 0);
-    put_seconds(page, caller->total_ns, timed);
-    put_seconds(page, caller->total_ns, timed && !caller->unsure ? caller->primitive_calls : 0);
+    put_value(report, caller->self_ns, own);
+    put_value(report, caller->self_ns, own ? caller->calls : 0);
+    put_value(report, caller->total_ns, timed);
+    put_value(report, caller->total_ns, timed && !caller->unsure ? caller->primitive_calls : 0);
     put_place(report, function);
 }
 

@@ -139,9 +139,9 @@ static void add_where(struct cairn_buf *out, struct cairn_report *report)
         cairn_buf_add_str(out, "; ");
     }
     add_program(out, report, !tell_import);
-    cairn_buf_add_str(out, " took ");
-    cairn_text_time(out, program_ns);
-    if (facts->thread_count > 1)
+    cairn_buf_add_str(out, facts->each_ns > 0 ? " has " : " took ");
+    cairn_text_amount(out, program_ns, facts->each_ns);
+    if (facts->thread_count > 1 && facts->each_ns == 0)
         cairn_buf_add_str(out, " of thread time");
     if (program_ns > 0)
         add_states(out, facts, report->tally->filter.task != NULL);
@@ -167,6 +167,7 @@ static void add_where(struct cairn_buf *out, struct cairn_report *report)
 static void add_metric(struct cairn_buf *out, struct cairn_report *report)
 {
     const struct cairn_tally *tally = report->tally;
+    uint64_t each_ns = report->facts.each_ns;
 
     if (!tally->known) {
         cairn_buf_printf(out, "%s: n/a", cairn_metric_name(tally->filter.metric));
@@ -175,9 +176,10 @@ static void add_metric(struct cairn_buf *out, struct cairn_report *report)
         cairn_buf_u8(out, '.');
         return;
     }
-    cairn_text_time(out, report->facts.busy.value_ns);
-    cairn_buf_printf(out, " of %s time, ", cairn_metric_name(tally->filter.metric));
-    cairn_text_time(out, report->facts.busy_phase[CAIRN_PHASE_PROGRAM].value_ns);
+    cairn_text_amount(out, report->facts.busy.value_ns, each_ns);
+    cairn_buf_printf(out, " of %s%s, ", cairn_metric_name(tally->filter.metric),
+                     each_ns > 0 ? "" : " time");
+    cairn_text_amount(out, report->facts.busy_phase[CAIRN_PHASE_PROGRAM].value_ns, each_ns);
     cairn_buf_add_str(out, " of it in ");
     add_program(out, report, false);
     cairn_buf_u8(out, '.');
@@ -204,9 +206,9 @@ static void add_whole(struct cairn_buf *out, const struct cairn_facts *facts)
     if (!is_time) {
         cairn_buf_add_str(out, "It tells no time but ");
         add_name(out, facts->no_time);
-        cairn_buf_printf(out, ", each shown as 1 %s: ", facts->each);
+        cairn_buf_add_str(out, ": ");
     }
-    cairn_text_time(out, facts->wall_ns);
+    cairn_text_amount(out, facts->wall_ns, facts->each_ns);
     cairn_buf_add_str(out, !is_time ? " in all" : facts->attached ? " observed" : " wall");
 }
 
@@ -387,7 +389,7 @@ void cairn_report_idle(struct cairn_report *report)
     cairn_buf_init(&text, TEXT_MAX_BYTES);
     cairn_model_functions(report->tally->model, &functions);
     cairn_page_label(&report->page, "idle");
-    cairn_text_time(&text, report->tally->idle.value_ns);
+    cairn_text_amount(&text, report->tally->idle.value_ns, report->facts.each_ns);
     cairn_buf_add_str(&text, " of waiting for work");
     if (report->facts.idle_function != UINT32_MAX) {
         function = &functions[report->facts.idle_function];

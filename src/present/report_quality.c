@@ -400,7 +400,14 @@ static void put_guest(struct cairn_report *report, const struct cairn_quality *q
         put_losses(page, quality);
     }
     cairn_page_end(page);
-    put_guest_line(page, "its numbers: ", facts->values);
+    if (facts->each_ns == 0)
+        put_guest_line(page, "its numbers: ", facts->values);
+    else
+        put_guest_line(page,
+                       facts->each_ns == 1
+                           ? "JSON and exports that have times alone: one is 1 ns; its numbers: "
+                           : "JSON and exports that have times alone: one is 1 us; its numbers: ",
+                       facts->no_time);
     if (facts->callless)
         put_guest_line(page,
                        "stacks: n/a, each function is shown by itself; known: hits and times "

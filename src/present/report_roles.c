@@ -31,18 +31,20 @@ static void add_label(struct cairn_buf *out, const struct cairn_roles *roles,
 }
 
 /* "980 ms / 1.02 s / 1.2 s", or one time for one process. */
-static void put_spread(struct cairn_page *page, const struct cairn_role_row *row,
+static void put_spread(struct cairn_report *report, const struct cairn_role_row *row,
                        const struct cairn_spread *spread)
 {
+    struct cairn_page *page = &report->page;
+    uint64_t each_ns = report->facts.each_ns;
     struct cairn_buf text;
 
     cairn_buf_init(&text, TEXT_MAX_BYTES);
-    cairn_text_time(&text, spread->min_ns);
+    cairn_text_amount(&text, spread->min_ns, each_ns);
     if (row->processes > 1) {
         cairn_buf_add_str(&text, " / ");
-        cairn_text_time(&text, spread->median_ns);
+        cairn_text_amount(&text, spread->median_ns, each_ns);
         cairn_buf_add_str(&text, " / ");
-        cairn_text_time(&text, spread->max_ns);
+        cairn_text_amount(&text, spread->max_ns, each_ns);
     }
     cairn_page_str(page, cairn_buf_cstr(&text));
     cairn_page_drop(page, &text);
@@ -96,14 +98,14 @@ static void put_role(struct cairn_report *report, const struct cairn_role_row *r
     } else {
         cairn_page_to(page, ROLE_COLUMNS);
     }
-    put_spread(page, row, &row->wall);
+    put_spread(report, row, &row->wall);
     if (narrow) {
         cairn_page_end(page);
         cairn_page_str(page, INDENT INDENT "cpu  ");
     } else {
         cairn_page_to(page, ROLE_COLUMNS + SPREAD_COLUMNS);
     }
-    put_spread(page, row, &row->cpu);
+    put_spread(report, row, &row->cpu);
     cairn_page_end(page);
     put_function(report, row);
 }

@@ -72,14 +72,15 @@ static void put_share(struct cairn_page *page, double share, double low, double 
     cairn_page_to(page, start + SHARE_COLUMNS);
 }
 
-static void put_time(struct cairn_page *page, uint64_t ns)
+static void put_time(struct cairn_report *report, uint64_t ns)
 {
+    struct cairn_page *page = &report->page;
     unsigned start = page->column;
     struct cairn_buf text;
     unsigned columns;
 
     cairn_buf_init(&text, 64);
-    cairn_text_time(&text, ns);
+    cairn_text_amount(&text, ns, report->facts.each_ns);
     columns = (unsigned)text.size_bytes;
     cairn_page_to(page, columns < TIME_COLUMNS - 2 ? start + TIME_COLUMNS - 2 - columns : start);
     cairn_page_str(page, cairn_buf_cstr(&text));
@@ -323,10 +324,10 @@ static void put_table(struct cairn_report *report, const struct cairn_rows *rows
 
         put_share(page, row->self_share, row->self_low, row->self_high);
         if (wide)
-            put_time(page, row->self.value_ns);
+            put_time(report, row->self.value_ns);
         put_share(page, row->total_share, row->total_low, row->total_high);
         if (wide)
-            put_time(page, row->total.value_ns);
+            put_time(report, row->total.value_ns);
         put_bound(page, row->bound);
         put_names(report, &layout, row);
     }
@@ -355,7 +356,7 @@ void cairn_report_edges(struct cairn_report *report, const struct cairn_rows *ro
         const struct cairn_row *row = &rows->items[list[i]];
 
         put_share(page, row->total_share, row->total_low, row->total_high);
-        put_time(page, row->total.value_ns);
+        put_time(report, row->total.value_ns);
         put_names(report, &layout, row);
     }
     if (rows->count == 0) {
@@ -426,7 +427,7 @@ void cairn_report_groups(struct cairn_report *report, const struct cairn_rows *r
         uint64_t state_ns[CAIRN_STATE_COUNT];
 
         put_share(page, row->self_share, row->self_low, row->self_high);
-        put_time(page, row->self.value_ns);
+        put_time(report, row->self.value_ns);
         if (row->thread != UINT32_MAX || row->process != UINT32_MAX) {
             sum_states(report->tally, row, state_ns);
             if (bar_columns > 0)

@@ -58,7 +58,7 @@ static void put_title(struct cairn_report *report, const char *whole, uint64_t v
     struct cairn_buf text;
 
     cairn_buf_init(&text, 256);
-    cairn_text_time(&text, value_ns);
+    cairn_text_amount(&text, value_ns, report->facts.each_ns);
     cairn_page_end(page);
     cairn_page_style(page, CAIRN_STYLE_STRONG);
     cairn_page_printf(page, "%s %s%s", whole, cairn_buf_cstr(&text), by);

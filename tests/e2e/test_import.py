@@ -359,9 +359,9 @@ def test_a_mark_in_front_of_utf_8_is_no_text(cairn, folder, form):
 def test_numbers_without_a_unit_are_told_to_be_no_time(cairn, folder):
     """As py-spy's raw output has them: how many samples, and not how long."""
     (folder / "x").write_text("main (a.py:1);b (a.py:3) 30\nmain (a.py:1) 20\n")
-    said = "It tells no time but numbers without a unit, each shown as 1 us: 50 us in all."
+    said = "It tells no time but numbers without a unit: 50 in all. Your program"
     told = " ".join(cairn("report", "x").expect().text.split())
-    assert said in told and " wall" not in told and " real " not in told
+    assert said in told and " wall" not in told and " real " not in told and "program 50, by function" in told
     cairn("html", "-o", "x.html", "x").expect()
     page = (folder / "x.html").read_text()
     data = gzip.decompress(base64.b64decode(re.search(r'id="data">([^<]*)<', page)[1])).decode()
@@ -371,13 +371,43 @@ def test_numbers_without_a_unit_are_told_to_be_no_time(cairn, folder):
 
 
 @pytest.mark.parametrize("data, told", [
-    (b"events: Ir\nfl=a.py\nfn=main\n1 2000\n", "no time but Ir, each shown as 1 ns: 2 us in all"),
-    (one_sample("inuse_space", "bytes", 5000).SerializeToString(),
-     "no time but inuse_space in bytes, each shown as 1 us: 5 ms in all")], ids=["callgrind", "pprof"])
+    (b"events: Ir\nfl=a.py\nfn=main\n1 2000\n", "no time but Ir: 2 k in all"),
+    (one_sample("inuse_space", "bytes", 5_120_000).SerializeToString(),
+     "no time but inuse_space in bytes: 5.12 M in all"),
+    (b"a 999\nb 1\n", "numbers without a unit: 1 k in all"),
+    (b"a 7\n", "numbers without a unit: 7 in all")], ids=["callgrind", "pprof", "collapsed", "few"])
 def test_what_is_counted_is_told_to_be_no_time(cairn, folder, data, told):
+    """No number of it has a unit of time, in any table, comparison or picture."""
     (folder / "x").write_bytes(data)
+    shown = [cairn("report", *more, "x").expect().text for more in (
+        [], ["--by", "line"], ["--by", "thread"], ["--by", "process"], ["--metric", "blocked"], ["--by", "state"])]
+    text = " ".join(shown[0].split())
+    assert told in text and " wall" not in text and " real " not in text and "program has" in text
+    shown += [cairn("diff", *more, "x", "x").expect(3).text for more in ([], ["--markdown"])]
+    assert "numbers of each recording" in shown[-1] and "\u2192" in shown[-1]
+    shown.append(re.sub("<style>.*</style>|<script>.*</script>", "",
+                        cairn("export", "-f", "flamegraph", "x").expect().text, flags=re.DOTALL))
+    for text in shown:
+        text = re.sub("one is 1 [nu]s;", "", text)  # of what has nothing but times
+        assert not re.search(r"\d (ns|us|ms|s|min)\b", text), text
+
+
+@pytest.mark.parametrize("event, each_ns", [
+    ("ns", 1), ("Nanoseconds", 1), ("Time_(10ns)", 10), ("us", 1000), ("ms", 1e6), ("Ir", None), ("Ticks", None)])
+def test_events_of_callgrind_that_are_time_are_told_so(cairn, folder, event, each_ns):
+    """As pyprof2calltree, Xdebug and Cairn itself name them."""
+    (folder / "x").write_text(f"events: {event}\nfl=a.py\nfn=main\n1 2000\ncfn=f\ncalls=4 5\n1 6000\n\nfn=f\n5 6000\n")
     text = " ".join(cairn("report", "x").expect().text.split())
-    assert told in text and " wall" not in text and " real " not in text
+    report = cairn.report("x")
+    rows = {row["qualname"]: row for row in report["rows"]}
+    assert report["total_s"] == pytest.approx(8000 * (each_ns or 1) / 1e9)
+    assert rows["main"]["total_s"] == report["total_s"] and rows["f"]["self_s"] == pytest.approx(0.75 * report["total_s"])
+    assert ("no time but" in text) == (each_ns is None) and (" wall." in text) == (each_ns is not None)
+    if each_ns is None:
+        assert re.search(r" 4 6 k 1\.5 k 6 k 1\.5 k a\.py:\d+\(f\)", text), text
+    cairn("export", "-f", "callgrind", "-o", "y", "x").expect()
+    assert cairn.report("y")["total_s"] == report["total_s"]
+    assert "no time but" not in cairn("report", "y").expect().text or each_ns is None
 
 
 @pytest.mark.parametrize("code", ["utf-16", "utf-16-le", "utf-16-be", "utf-32"])
@@ -509,10 +539,10 @@ def test_many_callers_of_one_that_calls_many_take_no_time_for_each_pair(cairn, f
         lines += [f"fn=c{i}", "1 100", "cfn=hub", "calls=1 1", "1 10000000"]
     (folder / "out").write_text("\n".join(lines) + "\n")
     before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
-    total_s = cairn.report("out")["total_s"]
+    cairn("report", "out").expect()
     took_s = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
-    assert total_s == (callees * each_ns + callers * 101) / 1e9
     assert took_s < 3, took_s
+    assert cairn.report("out")["total_s"] == (callees * each_ns + callers * 101) / 1e9
 
 
 def test_who_starts_a_program_is_called_by_nobody(cairn, folder):

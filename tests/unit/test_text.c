@@ -203,6 +203,35 @@ static void test_times_have_three_digits_and_one_unit(void **state)
     check_printer(cairn_text_time, cases, COUNT_OF(cases));
 }
 
+static void print_thousands(struct cairn_buf *out, uint64_t value)
+{
+    cairn_text_amount(out, value, 1000);
+}
+
+static void test_amounts_are_numbers_of_what_is_no_time(void **state)
+{
+    static const struct printed cases[] = {
+        {0, "0"},
+        {1, "0.001"},
+        {333, "0.333"},
+        {1000, "1"},
+        {999000, "999"},
+        {999600, "1 k"},
+        {1234567, "1.23 k"},
+        {412345678000u, "412 M"},
+        {5000000000000u, "5 G"},
+        {UINT64_MAX, "18447 T"},
+    };
+    struct cairn_buf buf;
+
+    (void)state;
+    check_printer(print_thousands, cases, COUNT_OF(cases));
+    cairn_buf_init(&buf, 100);
+    cairn_text_amount(&buf, 1370000000, 0); /* they are times */
+    assert_string_equal(cairn_buf_cstr(&buf), "1.37 s");
+    cairn_buf_release(&buf);
+}
+
 static void test_sizes_have_three_digits_and_one_unit(void **state)
 {
     static const struct printed cases[] = {
@@ -420,6 +449,7 @@ int main(void)
         cmocka_unit_test(test_rates_become_intervals),
         cmocka_unit_test(test_whole_numbers_are_decimal_or_hex),
         cmocka_unit_test(test_times_have_three_digits_and_one_unit),
+        cmocka_unit_test(test_amounts_are_numbers_of_what_is_no_time),
         cmocka_unit_test(test_sizes_have_three_digits_and_one_unit),
         cmocka_unit_test(test_counts_are_grouped),
         cmocka_unit_test(test_utf8_is_whole_or_one_bad_byte),
