@@ -20,7 +20,8 @@ SCRIPT = ["src/main.tsx", "--bundle", "--format=iife", "--tsconfig-raw={}", "--j
 OWN = ("profile written choice sums flame programOnly outermost firstLine timeless siblings isOpen "
        "hasChildren setOpen showAll waits places layer again thin parent totals func node whole found "
        "outside sure fills pieces sides primitive caller callee timed hits "
-       "native folded base change words depth zoom cutoff seen stack starts box within thick radius kept outer drop edge names").split()
+       "native folded base change words depth zoom cutoff seen stack starts box within thick radius kept outer drop edge names "
+       "first last level").split()
 SCRIPT += [f"--mangle-props=^({'|'.join(OWN)})$"]
 STYLE = ["src/page.css"]
 
@@ -65,7 +66,7 @@ def bundle(web: pathlib.Path, target: pathlib.Path) -> None:
         run(web, "node_modules/.bin/esbuild", *what, TARGET, "--minify", "--charset=utf8",
             "--legal-comments=none", "--log-level=warning", f"--outfile={target / name}")
     script = str(target / "page.js")  # packed it is 2 KB smaller so than as esbuild leaves it
-    run(web, "node_modules/.bin/terser", script, "--ecma", "2022", "-c", "passes=3,pure_getters", "-m", "-o", script)
+    run(web, "node_modules/.bin/terser", script, "--ecma", "2022", "-c", "passes=5,pure_getters,inline=1", "-m", "-o", script)
 
 
 def hashes(root: pathlib.Path, web: pathlib.Path, dist: pathlib.Path) -> str:

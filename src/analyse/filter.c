@@ -9,6 +9,12 @@ void cairn_filter_init(struct cairn_filter *filter)
     *filter = (struct cairn_filter){.metric = CAIRN_METRIC_WALL, .to_ns = UINT64_MAX};
 }
 
+bool cairn_filter_is_of_all_time(const struct cairn_filter *filter)
+{
+    return filter->from_ns == 0 && filter->to_ns == UINT64_MAX && filter->overlays == 0 &&
+           !filter->region;
+}
+
 bool cairn_filter_is_of_sums(const struct cairn_filter *filter)
 {
     return filter->metric == CAIRN_METRIC_COUNTED || filter->task;

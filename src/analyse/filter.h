@@ -34,6 +34,9 @@ struct cairn_filter {
 
 void cairn_filter_init(struct cairn_filter *filter); /* wall, everything */
 
+/* Whether it chooses no moments: neither a part of the time, nor what held then. */
+bool cairn_filter_is_of_all_time(const struct cairn_filter *filter);
+
 /* Whether it is of sums over the whole recording, which have no moments, and not of samples. */
 bool cairn_filter_is_of_sums(const struct cairn_filter *filter);
 

@@ -15,11 +15,11 @@ struct cairn_tallies {
     struct cairn_pass_rider riders[RIDERS_MAX];
 };
 
-/* The GIL's samples are others, unless nobody knows which they are. */
+/* The GIL's samples are others, unless nobody knows which they are; of tasks there are none. */
 static bool rides(const struct cairn_model *model, const struct cairn_filter *filter,
                   enum cairn_metric metric)
 {
-    if (metric == CAIRN_METRIC_WALL)
+    if (metric == CAIRN_METRIC_WALL || filter->task)
         return false;
     return metric != CAIRN_METRIC_GIL ||
            (!cairn_model_has_overlays(model) && filter->overlays == 0);

@@ -947,7 +947,8 @@ const struct cairn_option cairn_options[] = {
     {.name = "task",
      .kind = CAIRN_VALUE_TEXT,
      .group = CAIRN_GROUP_FILTER,
-     .commands = CAIRN_FOR_REPORT | CAIRN_FOR_QUERY | CAIRN_FOR_EXPORT | CAIRN_FOR_DIFF,
+     .commands = CAIRN_FOR_REPORT | CAIRN_FOR_HTML | CAIRN_FOR_VIEW | CAIRN_FOR_QUERY |
+                 CAIRN_FOR_EXPORT | CAIRN_FOR_DIFF,
      .value = "TASK",
      .offset = FIELD(task),
      .brief = "only what asyncio tasks of this name, or coroutine, ran and waited in",

@@ -46,26 +46,30 @@ int cairn_show_load_before(const struct cairn_settings *settings, struct cairn_p
                : 0;
 }
 
-int cairn_show_filter(const struct cairn_settings *settings, struct cairn_filter *ret_filter,
-                      struct cairn_err *err)
+/* Sums over the whole recording have no moments that could be chosen. */
+static int check_moments(const struct cairn_filter *filter, struct cairn_err *err)
 {
-    if (settings->metric == CAIRN_METRIC_COUNTED &&
-        (settings->from_ns != 0 || settings->to_ns != 0 || settings->overlay != CAIRN_CHOICE_NONE ||
-         settings->region != NULL)) {
-        cairn_err_set(err, -CAIRN_EUSAGE, 0, "filter",
-                      "when calls that were counted took place was not kept");
-        cairn_err_add(err, "Leave out --from, --to, --while and --region, or --metric counted.");
-        return -CAIRN_EUSAGE;
-    }
-    if (settings->task &&
-        (settings->from_ns != 0 || settings->to_ns != 0 || settings->overlay != CAIRN_CHOICE_NONE ||
-         settings->region != NULL || settings->metric == CAIRN_METRIC_COUNTED)) {
+    bool counted = filter->metric == CAIRN_METRIC_COUNTED;
+
+    if (!cairn_filter_is_of_sums(filter) ||
+        (cairn_filter_is_of_all_time(filter) && !(counted && filter->task)))
+        return 0;
+    if (filter->task) {
         cairn_err_set(err, -CAIRN_EUSAGE, 0, "filter",
                       "what tasks ran and waited in is told of the whole recording");
         cairn_err_add(err, "Leave out --from, --to, --while, --region and --metric counted, or "
                            "--task.");
         return -CAIRN_EUSAGE;
     }
+    cairn_err_set(err, -CAIRN_EUSAGE, 0, "filter",
+                  "when calls that were counted took place was not kept");
+    cairn_err_add(err, "Leave out --from, --to, --while and --region, or --metric counted.");
+    return -CAIRN_EUSAGE;
+}
+
+int cairn_show_filter(const struct cairn_settings *settings, struct cairn_filter *ret_filter,
+                      struct cairn_err *err)
+{
     cairn_filter_init(ret_filter);
     ret_filter->metric = (enum cairn_metric)settings->metric;
     ret_filter->thread = settings->thread;
@@ -86,10 +90,10 @@ int cairn_show_filter(const struct cairn_settings *settings, struct cairn_filter
         ret_filter->overlays = 1u << settings->overlay;
     ret_filter->only_my_code = settings->only_my_code;
     ret_filter->from_ns = settings->from_ns;
-    if (settings->to_ns == 0)
-        return 0;
-    ret_filter->to_ns = settings->to_ns;
-    if (settings->to_ns > settings->from_ns)
+    if (settings->to_ns != 0)
+        ret_filter->to_ns = settings->to_ns;
+    CAIRN_TRY(check_moments(ret_filter, err));
+    if (ret_filter->to_ns > ret_filter->from_ns)
         return 0;
     cairn_err_set(err, -CAIRN_EUSAGE, 0, "filter", "--to lies before --from: nothing is left");
     cairn_err_add(err, "Both count from the start of the recording.");

@@ -126,6 +126,7 @@ static int put_recording(struct writer *w, const struct cairn_tally *tally, stru
     else
         cairn_json_put_text(&w->json, "command", facts.command);
     cairn_json_put_str(&w->json, "inferred", inference(&facts));
+    cairn_json_put_u64(&w->json, "each_ns", facts.each_ns);
     cairn_json_put_u64(&w->json, "wall_ns", facts.wall_ns);
     cairn_facts_put(&w->json, "user_ns", facts.user_ns);
     cairn_facts_put(&w->json, "sys_ns", facts.sys_ns);
@@ -163,6 +164,7 @@ static void put_chosen(struct writer *w)
     } texts[] = {
         {"thread", filter->thread},
         {"process", filter->process},
+        {"task", filter->task},
         {"region", filter->region},
     };
 
@@ -247,7 +249,8 @@ static int put_tree(struct writer *w, const struct cairn_html_tree *tree)
     return cairn_html_columns_end(&w->columns);
 }
 
-/* What was done in regions of each name: the same cells, of that time alone. */
+/* What was done in regions of each name: the same cells, of that time alone; and what tasks of
+ * each ran and waited in. */
 static int put_inside(struct writer *w, const struct cairn_tally *sliced,
                       const struct cairn_html_cells *cells, struct cairn_err *err)
 {
@@ -255,15 +258,14 @@ static int put_inside(struct writer *w, const struct cairn_tally *sliced,
     struct cairn_tally tally, gil;
     int code;
 
-    if (cairn_model_counter(w->model, "regions_processes") == 0 || w->options->filter.region)
-        return 0;
     CAIRN_TRY(cairn_html_inside_make(sliced, &inside));
-    begin_array(w, "inside"); /* each a name and its cells */
+    begin_array(w, "inside"); /* each a name, its cells, and whether it is a task's */
     while ((code = cairn_html_inside_next(&inside, w->gil_known, &tally, &gil, err)) > 0) {
         cairn_json_array(&w->json);
-        code = put_string(w, shown(w, cairn_html_inside_name(&inside)));
+        code = put_string(w, shown(w, cairn_html_inside_name(&inside)->text));
         if (code == 0)
             code = cairn_html_cells_put(cells, &tally, &gil);
+        cairn_json_u64(&w->json, cairn_html_inside_name(&inside)->is_task);
         cairn_json_close(&w->json);
         cairn_tally_release(&gil);
         cairn_tally_release(&tally);
@@ -289,8 +291,8 @@ static int put_times(struct writer *w, const struct cairn_tally *wall, const str
 
     if (code < 0)
         return cairn_err_set(err, code, 0, "html", "cannot gather the facts of the recording");
-    CAIRN_TRY(
-        cairn_html_slices_make(wall, w->options, facts.timeless, w->gil_known, &own, &sliced, err));
+    CAIRN_TRY(cairn_html_slices_make(wall, w->options, facts.timeless || wall->filter.task,
+                                     w->gil_known, &own, &sliced, err));
     parts = w->options->parts ? *w->options->parts : NULL;
     filter = sliced->filter;
     filter.metric = CAIRN_METRIC_GIL;
@@ -469,10 +471,12 @@ static enum cairn_metric first_metric(const struct writer *w, const struct cairn
     return metric == CAIRN_METRIC_WALL && calls && calls->known ? CAIRN_METRIC_COUNTED : metric;
 }
 
-static int put_all(struct writer *w, struct cairn_tallies **tallies, const struct cairn_tally *wall,
-                   const struct cairn_tally *calls, struct page_ids *ids, struct cairn_err *err)
+static int put_all(struct writer *w, struct cairn_tallies **tallies,
+                   const struct cairn_html_tallies *of, struct page_ids *ids, struct cairn_err *err)
 {
-    CAIRN_TRY(cairn_html_tree_make(wall, calls, &ids->tree));
+    const struct cairn_tally *wall = of->wall, *calls = of->calls;
+
+    CAIRN_TRY(cairn_html_tree_make(of, &ids->tree));
     cairn_json_object(&w->json);
     cairn_json_put_u64(&w->json, "schema", CAIRN_HTML_SCHEMA);
     cairn_json_put_str(&w->json, "version", CAIRN_VERSION);
@@ -483,8 +487,8 @@ static int put_all(struct writer *w, struct cairn_tallies **tallies, const struc
     cairn_html_keys_put(&w->json);
     CAIRN_TRY(put_recording(w, wall, err));
     put_quality(w);
-    CAIRN_TRY(cairn_html_tracks_put(wall, calls, w->options, ids->thread_of, ids->process_of,
-                                    &w->json, w->sink));
+    CAIRN_TRY(
+        cairn_html_tracks_put(of, w->options, ids->thread_of, ids->process_of, &w->json, w->sink));
     CAIRN_TRY(put_tree(w, &ids->tree));
     if (w->options->source)
         CAIRN_TRY(cairn_html_source(w->model, &ids->tree, &w->json, w->sink));
@@ -528,25 +532,30 @@ static int write_data(struct writer *w, struct cairn_err *err)
     const struct cairn_process *processes;
     struct page_ids ids = {0};
     struct cairn_tallies *tallies;
-    struct cairn_tally wall, calls = {0};
+    struct cairn_tally wall, calls = {0}, tasks = {0};
     bool counted;
     int code;
 
     CAIRN_TRY(make_sums(w, &tallies, &wall, err));
-    counted = cairn_model_counter(w->model, "exact_processes") > 0 ||
-              w->options->filter.metric == CAIRN_METRIC_COUNTED;
+    counted = !wall.filter.task && (cairn_model_counter(w->model, "exact_processes") > 0 ||
+                                    w->options->filter.metric == CAIRN_METRIC_COUNTED);
     code = counted ? cairn_html_counts_tally(&wall, &calls, err) : 0;
+    if (code == 0)
+        code = cairn_html_inside_tasks(&wall, &tasks, err);
     ids.thread_of =
         cairn_calloc(cairn_model_threads(w->model, &threads) + 1, sizeof(*ids.thread_of));
     ids.process_of =
         cairn_calloc(cairn_model_processes(w->model, &processes) + 1, sizeof(*ids.process_of));
     if (code == 0)
         code = ids.thread_of && ids.process_of
-                   ? put_all(w, &tallies, &wall, counted ? &calls : NULL, &ids, err)
+                   ? put_all(w, &tallies,
+                             &(struct cairn_html_tallies){&wall, counted ? &calls : NULL, &tasks},
+                             &ids, err)
                    : -CAIRN_ENOMEM;
     free(ids.thread_of);
     free(ids.process_of);
     cairn_html_tree_release(&ids.tree);
+    cairn_tally_release(&tasks);
     cairn_tally_release(&calls);
     cairn_tallies_free(tallies);
     cairn_tally_release(&wall);

@@ -1,4 +1,5 @@
-/* What the page's keys do, in the words of its help: web/src/main.tsx does it. */
+/* What the page's keys do, in the words of its help: web/src/main.tsx does it; and sentences that
+ * its views show, each where web/src names it. */
 #include "html_keys.h"
 
 #include <stddef.h>
@@ -29,6 +30,33 @@ static const struct {
     {"?", "this list"},
 };
 
+static const struct {
+    const char *name, *text;
+} notes[] = {
+    {"red", "The redder, the more the whole would gain if the function itself cost nothing."},
+    {"graph", "Call graph. Tab goes from function to function, arrows move, plus and minus zoom."},
+    {"chart", "Calls in time. Arrows move from call to call, plus and minus zoom, Enter opens the "
+              "function."},
+    {"point", "Point at a call, or focus the chart and use the arrow keys."},
+    {"bound", "At most: how much faster the whole would be if the function itself cost nothing."},
+    {"sampled", "What was sampled is wall time, in shares of the function's."},
+    {"alone", "One thread of one process: there are no two sides here."},
+    {"unjudged",
+     "A side does not tell how many samples it is made of: changes are shown, and not judged."},
+    {"intervals", "Intervals hold for all rows together in 95 of 100 comparisons, of the sampling "
+                  "alone: two runs differ by more."},
+    {"drawn", "Drawn of all stacks: with so many, the page has no times of those in focus."},
+    {"draw", "Draw over a part of it to choose that time everywhere; a click drops it."},
+    {"about", "This sentence is about all that this page holds; what stands below, about what is "
+              "chosen above."},
+    {"tasks", "of tasks it is known how long they ran and waited, and no more"},
+    {"task", "Every 10 ms, or more seldom, it was noted which task ran (its state is unknown), and "
+             "where the others waited."},
+    {"held", "Names and paths as they were recorded, the command line, and these facts."},
+    {"redacted", "Redacted: no environment, no command line, no values of marks; home folder and "
+                 "user name are taken out, paths cut."},
+};
+
 void cairn_html_keys_put(struct cairn_json *json)
 {
     cairn_json_key(json, cairn_span_of("keys"));
@@ -39,5 +67,10 @@ void cairn_html_keys_put(struct cairn_json *json)
         cairn_json_text(json, cairn_span_of(keys[i].words));
         cairn_json_close(json);
     }
+    cairn_json_close(json);
+    cairn_json_key(json, cairn_span_of("notes"));
+    cairn_json_object(json);
+    for (size_t i = 0; i < sizeof(notes) / sizeof(notes[0]); i++)
+        cairn_json_put_str(json, notes[i].name, notes[i].text);
     cairn_json_close(json);
 }

@@ -1,7 +1,6 @@
 #include "html_tracks.h"
 
 #include "escape.h"
-#include "html_tree.h"
 
 #define TEXT_MAX_BYTES ((size_t)1 << 20)
 #define DRAIN_ITEMS 4096
@@ -32,17 +31,23 @@ static void mark_counted(const struct tracks *tracks, const struct cairn_thread 
             tracks->process_of[threads[opcodes[i].thread].process] = 1;
 }
 
-static void mark(const struct tracks *tracks, const struct cairn_tally *calls)
+static void mark_threads(const struct tracks *tracks, const struct cairn_tally *tally)
+{
+    for (size_t i = 0; i < tally->cell_count; i++)
+        tracks->thread_of[tally->cells[i].thread] = 1;
+}
+
+static void mark(const struct tracks *tracks, const struct cairn_html_tallies *tallies)
 {
     const struct cairn_tally *wall = tracks->wall;
     bool regions = cairn_model_counter(wall->model, "regions_processes") > 0;
     const struct cairn_thread *threads;
     size_t count = cairn_model_threads(wall->model, &threads);
 
-    for (size_t i = 0; i < wall->cell_count; i++)
-        tracks->thread_of[wall->cells[i].thread] = 1;
-    for (size_t i = 0; calls && i < calls->cell_count; i++)
-        tracks->thread_of[calls->cells[i].thread] = 1;
+    mark_threads(tracks, wall);
+    mark_threads(tracks, tallies->tasks);
+    if (tallies->calls)
+        mark_threads(tracks, tallies->calls);
     for (size_t i = 0; i < count; i++) {
         if (regions && wall->kept[i] && threads[i].python)
             tracks->thread_of[i] = 1;
@@ -120,13 +125,13 @@ static int put_threads(struct tracks *tracks)
     return 0;
 }
 
-int cairn_html_tracks_put(const struct cairn_tally *wall, const struct cairn_tally *calls,
+int cairn_html_tracks_put(const struct cairn_html_tallies *tallies,
                           const struct cairn_html_options *options, uint32_t *thread_of,
                           uint32_t *process_of, struct cairn_json *json,
                           struct cairn_html_sink *sink)
 {
     struct tracks tracks = {
-        .wall = wall,
+        .wall = tallies->wall,
         .options = options,
         .thread_of = thread_of,
         .process_of = process_of,
@@ -137,7 +142,7 @@ int cairn_html_tracks_put(const struct cairn_tally *wall, const struct cairn_tal
 
     cairn_buf_init(&tracks.label, TEXT_MAX_BYTES);
     cairn_buf_init(&tracks.shown, TEXT_MAX_BYTES);
-    mark(&tracks, calls);
+    mark(&tracks, tallies);
     code = put_processes(&tracks);
     if (code == 0)
         code = put_threads(&tracks);

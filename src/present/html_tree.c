@@ -102,30 +102,38 @@ static int add_node(struct builder *b, uint32_t node)
     return 0;
 }
 
-/* Marks the stacks that samples and calls stand on, and those that led there. */
-static bool *make_used(const struct cairn_tally *tally, const struct cairn_tally *calls,
-                       const struct cairn_node *nodes, size_t node_count)
+static void mark(bool *used, const struct cairn_tally *tally)
+{
+    for (size_t i = 0; i < tally->cell_count; i++)
+        used[tally->cells[i].node] = true;
+}
+
+/* Marks the stacks that samples, calls and tasks stand on, and those that led there. */
+static bool *make_used(const struct cairn_html_tallies *tallies, const struct cairn_node *nodes,
+                       size_t node_count)
 {
     bool *used = cairn_calloc(node_count, sizeof(*used));
 
-    for (size_t i = 0; used && i < tally->cell_count; i++)
-        used[tally->cells[i].node] = true;
-    for (size_t i = 0; used && calls && i < calls->cell_count; i++)
-        used[calls->cells[i].node] = true;
-    for (size_t i = node_count; used && i-- > 1;)
+    if (!used)
+        return NULL;
+    mark(used, tallies->wall);
+    mark(used, tallies->tasks);
+    if (tallies->calls)
+        mark(used, tallies->calls);
+    for (size_t i = node_count; i-- > 1;)
         if (used[i])
             used[nodes[i].parent] = true;
     return used;
 }
 
-static int build(struct builder *b, const struct cairn_tally *tally,
-                 const struct cairn_tally *calls)
+static int build(struct builder *b, const struct cairn_html_tallies *tallies)
 {
+    const struct cairn_tally *tally = tallies->wall;
     const struct cairn_function *functions;
     size_t function_count = cairn_model_functions(tally->model, &functions);
     size_t frame_count = cairn_model_frames(tally->model, &b->frames);
     size_t node_count = cairn_model_nodes(tally->model, &b->nodes);
-    bool *used = make_used(tally, calls, b->nodes, node_count);
+    bool *used = make_used(tallies, b->nodes, node_count);
     int code = -CAIRN_ENOMEM;
 
     b->tree->node_of = cairn_calloc(node_count, sizeof(*b->tree->node_of));
@@ -145,8 +153,7 @@ static int build(struct builder *b, const struct cairn_tally *tally,
     return code;
 }
 
-int cairn_html_tree_make(const struct cairn_tally *tally, const struct cairn_tally *calls,
-                         struct cairn_html_tree *ret_tree)
+int cairn_html_tree_make(const struct cairn_html_tallies *tallies, struct cairn_html_tree *ret_tree)
 {
     struct builder b = {.tree = ret_tree};
     int code;
@@ -154,7 +161,7 @@ int cairn_html_tree_make(const struct cairn_tally *tally, const struct cairn_tal
     *ret_tree = (struct cairn_html_tree){0};
     cairn_map_init(&b.lines, ITEMS_MAX);
     cairn_map_init(&b.stacks, ITEMS_MAX);
-    code = build(&b, tally, calls);
+    code = build(&b, tallies);
     cairn_map_release(&b.lines);
     cairn_map_release(&b.stacks);
     free(b.frame_of);

@@ -11,6 +11,13 @@
 #include "tally.h"
 #include "vec.h"
 
+/* What a page is made of, by one filter but for what they are sums of. */
+struct cairn_html_tallies {
+    const struct cairn_tally *wall;  /* of samples */
+    const struct cairn_tally *calls; /* of the metric counted; NULL: none */
+    const struct cairn_tally *tasks; /* of all asyncio tasks; may be empty */
+};
+
 struct cairn_html_node {
     uint32_t parent, frame;
 };
@@ -29,9 +36,9 @@ struct cairn_html_tree {
     CAIRN_VEC(uint32_t) functions; /* of the model */
 };
 
-/* `calls`: a tally of the metric counted, made by the same filter; NULL: none. 0, -CAIRN_ENOMEM or
- * -CAIRN_ELIMIT; released by the caller in every case. */
-int cairn_html_tree_make(const struct cairn_tally *tally, const struct cairn_tally *calls,
+/* The stacks of all the tallies of a page, of `wall` also what was counted besides. 0,
+ * -CAIRN_ENOMEM or -CAIRN_ELIMIT; released by the caller in every case. */
+int cairn_html_tree_make(const struct cairn_html_tallies *tallies,
                          struct cairn_html_tree *ret_tree);
 void cairn_html_tree_release(struct cairn_html_tree *tree);
 

@@ -127,7 +127,7 @@ PATTERNS = {"page": "page", "a*b [c]": r"a\*b \[c]", "a?b": r"a\?b"}
 def test_what_was_done_in_a_region_is_what_the_report_tells(cairn, regions, name, metric):
     """Of all of the time, and of a part of it."""
     _, data = parts(make(cairn, regions))
-    inside = {data["strings"][name]: columns for name, columns in data["inside"]}
+    inside = {data["strings"][name]: columns for name, columns, _ in data["inside"]}
     assert inside.keys() == PATTERNS.keys()
     threads, _, _, slices, *states, idle, gil = inside[name]
     times = {"wall": [sum(row) for row in zip(*states)], "cpu": states[0], "gil": gil,

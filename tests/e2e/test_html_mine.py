@@ -6,7 +6,7 @@ from urllib.parse import quote
 
 import pytest
 from playwright.sync_api import expect
-from test_html import (browser, make, opened, parts_of_functions, percent, seconds, tab,  # noqa: F401
+from test_html import (browser, make, opened, parts, parts_of_functions, percent, seconds, tab,  # noqa: F401
                        table_rows)
 from test_html_counts import call_table, near
 from test_html_counts import place as called
@@ -95,6 +95,15 @@ def test_the_hot_line_is_two_keys_away(cairn, served, browser):  # noqa: F811
         page.locator("#callers ~ * a").first.focus()
         page.keyboard.press("Enter")  # what has the focus has its own
         expect(page.locator("h2.title")).not_to_have_text(first)
+
+
+def test_each_note_of_the_page_has_its_text(cairn, served):  # noqa: F811
+    """The script names its longer sentences, the data holds them."""
+    _, data = parts(make(cairn, served))
+    sources = "".join(file.read_text() for file in sorted((harness.ROOT / "web/src").glob("*.ts*")))
+    either = re.findall(r"notes\[[^]]*\? '(\w+)' : '(\w+)'\]", sources)
+    used = {*re.findall(r"\bnotes\.(\w+)", sources), *(name for pair in either for name in pair)}
+    assert used == data["notes"].keys() and len(used) > 10 and all(data["notes"].values())
 
 
 def test_what_is_compared_has_the_menu(cairn, served, browser):  # noqa: F811

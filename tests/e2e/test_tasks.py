@@ -211,7 +211,7 @@ def test_what_is_told_of_one_task_in_words(cairn, file):
     (["report", "--task", "main", "--metric", "counted"], harness.USAGE, "told of the whole recording"),
     (["export", "-f", "chrome", "--task", "main"], harness.USAGE, "shows when things were"),
     (["export", "-f", "perfetto", "--task", "main"], harness.USAGE, "shows when things were"),
-    (["html", "--task", "main"], harness.USAGE, "no option --task")], ids=str)
+    (["html", "--task", "main", "--to", "1s"], harness.USAGE, "told of the whole recording")], ids=str)
 def test_what_cannot_be_told_of_one_task_is_said(cairn, file, words, status, said):
     ended = cairn(*words, file).expect(status)
     assert said in ended.talk

@@ -16,6 +16,8 @@
 #include "html_inside.h"
 #include "html_parts.h"
 #include "profile.h"
+#include "recording.h"
+#include "scratch.h"
 #include "story.h"
 #include "tallied.h"
 
@@ -537,7 +539,7 @@ static int count_inside(const struct cairn_tally *sliced, uint64_t *ret_sum, siz
     *ret_sum = *ret_names = 0;
     CAIRN_TRY(cairn_html_inside_make(sliced, &inside));
     while ((code = cairn_html_inside_next(&inside, true, &tally, &gil, &err)) > 0) {
-        assert_true(cairn_html_inside_name(&inside).size_bytes > 0);
+        assert_true(cairn_html_inside_name(&inside)->text.size_bytes > 0);
         *ret_sum += tally.total.value_ns;
         ++*ret_names;
         cairn_tally_release(&tally);
@@ -576,6 +578,54 @@ static void test_memory_that_runs_out_in_regions_is_an_answer(void **state)
     cairn_model_free(model);
 }
 
+/* By its name, which is all that a page can choose it by. */
+static void test_memory_that_runs_out_in_tasks_is_an_answer(void **state)
+{
+    const uint64_t task_ns = (40 * 12 + 10) * RECORDING_CHUNK_PAIRS;
+    struct cairn_model *model;
+    struct cairn_tally sliced;
+    struct scratch scratch;
+    struct cairn_buf truth;
+    const char *paths[1];
+    uint64_t sum, told = 0;
+    bool failed = true;
+    size_t names;
+
+    (void)state;
+    cairn_buf_init(&truth, 1 << 20);
+    scratch_make(&scratch);
+    paths[0] = scratch.path;
+    assert_int_equal(recording_write(scratch.path, 0, false, &truth), 0);
+    assert_int_equal(cairn_model_load(paths, 1, &model, NULL), 0);
+    sliced = tally_of(model, NULL);
+    assert_int_equal(count_inside(&sliced, &sum, &names), 0);
+    assert_int_equal(names, 1);
+    assert_int_equal(sum, task_ns);
+    for (long n = 0; failed; n++) {
+        struct cairn_tally tasks;
+        int code;
+
+        cairn_alloc_fail_after(n);
+        code = count_inside(&sliced, &sum, &names);
+        if (code == 0)
+            code = cairn_html_inside_tasks(&sliced, &tasks, NULL);
+        failed = cairn_alloc_has_failed();
+        cairn_alloc_fail_after(-1);
+        assert_true(code == 0 || (failed && code == -CAIRN_ENOMEM));
+        told += code < 0;
+        if (code < 0)
+            continue;
+        assert_int_equal(sum, task_ns);
+        assert_int_equal(tasks.total.value_ns, task_ns);
+        cairn_tally_release(&tasks);
+    }
+    assert_true(told > 20);
+    cairn_tally_release(&sliced);
+    cairn_model_free(model);
+    cairn_buf_release(&truth);
+    scratch_remove(&scratch);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -587,6 +637,7 @@ int main(void)
         cmocka_unit_test(test_memory_that_runs_out_is_an_answer),
         cmocka_unit_test(test_memory_that_runs_out_leaves_no_parts),
         cmocka_unit_test(test_memory_that_runs_out_in_regions_is_an_answer),
+        cmocka_unit_test(test_memory_that_runs_out_in_tasks_is_an_answer),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -134,7 +134,7 @@ export function CallGraph() {
           new Blob([dotOf(graph, profile, base)], { type: 'text/vnd.graphviz' }))}>DOT</button>
       </span></div>
     <div ref={frame}><svg ref={svg} class="calls" role="group" tabindex={0} xmlns="http://www.w3.org/2000/svg"
-      aria-label="Call graph. Tab goes from function to function, arrows move, plus and minus zoom."
+      aria-label={profile.written.notes.graph}
       viewBox={`${seen.x} ${seen.y} ${seen.width} ${high * scale}`}
       preserveAspectRatio="xMidYMin meet" style={{ height: `${high}px` }} onKeyDown={press}
       onWheel={wheel} onPointerMove={move}
@@ -147,8 +147,7 @@ export function CallGraph() {
             + `${time(line.total)}, ${share(line.total, base)}`}</title></path>)}
       {graph.places.filter((place) => place.func >= 0).map(box)}
     </svg></div>
-    <p class="detail faint">The redder, the more the whole would gain if the function itself cost
-      nothing. {'\u21ba'}: it calls itself. Left out:{' '}
+    <p class="detail faint">{profile.written.notes.red} {'\u21ba'}: it calls itself. Left out:{' '}
       {plural(graph.left.functions, 'function')} below the cutoff, {graph.left.more > 0
         && `${count(graph.left.more)} behind the first ${BOXES_MAX}, `}
       {plural(graph.left.calls, 'call')}.</p>

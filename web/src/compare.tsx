@@ -120,7 +120,7 @@ const metricOf = (side: Side, name: string): Metric =>
       no_table: [], total_ns: 0, idle_ns: 0, draws: 0 };
 
 function Compared({ sides }: { sides: [Side, Side] }) {
-  const { view, choice, metric } = usePage();
+  const { view, choice, metric, profile: { written: { notes } } } = usePage();
   const metrics = sides.map((side) => metricOf(side, metric.name)) as [Metric, Metric];
   const unknown = metrics.find((each) => !each.known);
   const { scale } = view;
@@ -140,13 +140,12 @@ function Compared({ sides }: { sides: [Side, Side] }) {
       {judged && <>; {sure === 0 ? 'no function differs by more than chance'
         : `${sure} of ${rows.length} functions differ by more than chance`}</>}.</p>
     {!judged && <p class="warn">{metric.name === 'wall'
-      ? 'A side does not tell how many samples it is made of: changes are shown, and not judged.'
+      ? notes.unjudged
       : <>Changes of this metric are shown, and not judged: <code>cairn diff --metric{' '}
         {metric.name}</code> does.</>}</p>}
     <Rows rows={judged ? rows : rows.map(unjudged)} sides={sides} scale={scale} judged={judged} />
     <p class="faint">Change: what the right has more (+) or less (&minus;){scale === 'share'
-      && ', in points of a hundredth of each side\u2019s time'}. Intervals hold for all rows together in
-      95 of 100 comparisons, of the sampling alone: two runs differ by more.</p>
+      && ', in points of a hundredth of each side\u2019s time'}. {notes.intervals}</p>
   </>;
 }
 
@@ -164,7 +163,7 @@ export function Compare() {
   const right = sides.find((side) => side.id === view.right) ?? first?.[1];
   const chosen = useMemo(() => (left && right ? [left, right] as [Side, Side] : null),
     [left, right]);
-  if (!chosen) return <p>One thread of one process: there are no two sides here.{' '}
+  if (!chosen) return <p>{profile.written.notes.alone}{' '}
     <code>cairn html AFTER --before BEFORE</code> puts another recording beside this one.</p>;
   const choose = (key: 'left' | 'right', label: string) => <label>{label} <select
     value={chosen[key === 'left' ? 0 : 1].id}

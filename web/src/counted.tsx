@@ -250,7 +250,7 @@ export function Tasks() {
       : <Scroll label="Tasks"><table class="rows">
         <Heads of={['#Running', '#Waiting', 'Task']} />
         <tbody>{shown.map(([name, coroutine, process, running, waiting, file, line, func], i) =>
-          <tr key={i} {...func >= 0 && menuOf({ func, line })}>
+          <tr key={i} {...menuOf({ func, line, tasks: [name, coroutine] })}>
             <td class="number">{time(running)}</td><td class="number">{time(waiting)}</td>
             <td class="wide"><Name text={[text(name), text(coroutine), processes.length > 1
               && process >= 0 && `of ${processes[process].pid}`].filter(Boolean).join(' ')} />

@@ -175,7 +175,7 @@ export function callEdges(profile: Profile, choice: Choice, func: number):
 
 // Lines and instructions are counted by process. What else is chosen, here or when the page was made,
 // is not of them: in the words of the filters.
-export function leftOut({ written, region }: Profile, choice: Choice): string[] {
+export function leftOut({ written, region, inside }: Profile, choice: Choice): string[] {
   const { chosen, slices } = written, { lines, opcodes } = written;
   const joined = [lines?.[0]?.[7], opcodes?.[0]?.[9]].includes(-1);
   const filters: [string, boolean][] = [
@@ -183,7 +183,8 @@ export function leftOut({ written, region }: Profile, choice: Choice): string[] 
     ['thread', choice.thread >= 0 || 'thread' in chosen],
     ['time', choice.from > 0 || choice.to < slices.count || choice.outside || 'from_ns' in chosen
       || 'to_ns' in chosen],
-    ['region', region >= 0 || 'region' in chosen], ['while', 'while' in chosen],
+    [inside[region]?.[2] ? 'task' : 'region', region >= 0 || 'region' in chosen],
+    ['task', 'task' in chosen], ['while', 'while' in chosen],
     ['focus', choice.focus !== '' || 'focus' in chosen],
     ['hide', choice.hide !== '' || 'ignore' in chosen],
   ];

@@ -34,10 +34,13 @@ interface Written extends WrittenCounts {
   metric: string;
   chosen: Flags; // what it was made of
   keys: [string, string][]; // and what they do
+  notes: Record<'red' | 'graph' | 'chart' | 'point' | 'bound' | 'sampled' | 'alone' | 'unjudged'
+    | 'intervals' | 'drawn' | 'draw' | 'about' | 'tasks' | 'task' | 'held' | 'redacted', string>;
   recording: {
     mode: string;
     program: string;
     command: string | null;
+    each_ns: number; // as what each is kept of what is no time; 0: it is time
     inferred: string; // what of stacks and totals is no fact, in words; '': they were seen
     wall_ns: number;
     environment: Record<string, string>;
@@ -51,7 +54,8 @@ interface Written extends WrittenCounts {
   metrics: Metric[];
   slices: Slices;
   cells: Numbers[]; // columns, as in Cells
-  inside?: [number, Numbers[]][]; // names of regions, and the cells of what was done in them
+  // Names, the cells of what was done in regions of them, or in tasks, and which of both (KINDS).
+  inside: [number, Numbers[], number][];
   // Of too many stacks to have cells of each slice: what each thread did, thread and columns (each
   // state, idle, gil) by slice, and which of those columns an answer about a part of the time has.
   lanes?: [number, ...number[][]][];
@@ -114,7 +118,7 @@ export interface Profile {
   seen: Flame; // of the stacks as they were seen, whatever is folded
   cells: Cells;
   calls: Calls | null; // counted
-  inside: [string, Numbers[]][]; // of regions by name
+  inside: [string, Numbers[], number][]; // of regions and tasks by name
   region: number; // which of these the cells are of; -1: of all
   texts: string[]; // that counts name
   folded?: Uint8Array; // which nodes went to a line that called them (mine.ts)
@@ -290,22 +294,29 @@ export function readProfile(written: Written, reading = ''): Profile {
   const cells = readCells(written.cells, written.asked ? 1 : written.slices.count, flame);
   const calls = readCalls(written, STATES.length, parent, func, flame);
   const texts = (written.texts ?? []).map(visible);
-  const inside = (written.inside ?? []).map(([name, columns]): [string, Numbers[]] =>
-    [visible(written.strings[name]), columns]);
+  const inside = written.inside.map(([name, ...rest]): Profile['inside'][number] =>
+    [visible(written.strings[name]), ...rest]);
   const names = { func: Int32Array.from(functions.keys()), box: Int32Array.from(flame.func.keys()) };
   return { written, reading, functions, count, parent, func, line, first, next, flame, seen: flame,
     cells, calls, texts, names, inside, region: -1 };
 }
 
-// The same with what was done in the regions of a name alone. Of stacks that are not kept slice by
-// slice it is of all of the time.
+export const KINDS = ['Region', 'Task'] as const;
+
+// What of metrics is known of tasks: no samples, so no draws. Calls are of the whole recording.
+const ofTask = (metric: Metric, why: string): Metric => ({ ...metric, draws: 0,
+  ...!/wall|blocked|counted/.test(metric.name) && { known: false, why } });
+
+// The same with what was done in the regions, or the tasks, of a name alone. Of tasks, and of stacks
+// that are not kept slice by slice, it is of all of the time.
 export function readInside(profile: Profile, region: number): Profile {
-  const { written, inside } = profile;
+  const { written, inside } = profile, { slices, metrics, asked, notes } = written;
   if (region < 0) return profile;
-  const cells = readCells(inside[region][1], written.asked ? 1 : written.slices.count,
-    profile.flame);
-  return { ...profile, region, cells: { ...cells, timeless: !!written.asked },
-    written: { ...written, lanes: undefined, asked: undefined } };
+  const [, columns, task] = inside[region];
+  const cells = readCells(columns, asked ? 1 : slices.count, profile.flame);
+  return { ...profile, region, cells: { ...cells, timeless: !!(asked || task) },
+    written: { ...written, lanes: undefined, asked: undefined,
+      ...task && { slices: { ...slices, count: 1 }, metrics: metrics.map((each) => ofTask(each, notes.tasks)) } } };
 }
 
 // The same cells with what each of them has of a part of the time, as the server sent it, in one answer
@@ -369,7 +380,7 @@ function joined(written: Written, bytes: ArrayBuffer): Written {
   };
   return { ...written, frames: numbers(written.frames), nodes: numbers(written.nodes),
     cells: written.cells.map(numbers),
-    inside: written.inside?.map(([name, columns]) => [name, columns.map(numbers)]) };
+    inside: written.inside.map(([name, columns, kind]) => [name, columns.map(numbers), kind]) };
 }
 
 // The bytes that a page of this version asks for; null for one that holds all.

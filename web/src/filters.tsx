@@ -1,5 +1,5 @@
 // The filters that all views share, and what is selected.
-import { moments, type Flags } from './data';
+import { KINDS, moments, type Flags } from './data';
 import { patternOf } from './menu';
 import { Name, useCopy, usePage, type Page } from './parts';
 import { START, type View } from './view';
@@ -21,9 +21,13 @@ export const flagsOf = (flags: Flags): string => Object.entries(flags).flatMap((
   (Array.isArray(value) ? value : [value]).map((one) => ` --${key}${one === true ? ''
     : ` ${quoted(typeof one === 'number' ? exactly(one) : String(one))}`}`)).join('');
 
+const kindOf = ({ profile: { inside } }: Page, { region }: View): string | undefined =>
+  KINDS[inside[region]?.[2]]?.toLowerCase();
+
 // The same choice on the command line, of what the page was made of. When calls were, and in
-// which regions, is not in their sums.
-export function commandOf({ profile }: Page, view: View): string {
+// which regions, is not in their sums; when tasks were, neither.
+export function commandOf(page: Page, view: View): string {
+  const { profile } = page, kind = kindOf(page, view);
   const { threads, processes, slices, chosen } = profile.written, flags = { ...chosen };
   const add = (key: string, pattern: string) => {
     if (pattern) flags[key] = [...(flags[key] as string[] | undefined) ?? [], pattern];
@@ -32,12 +36,12 @@ export function commandOf({ profile }: Page, view: View): string {
   if (view.process >= 0) flags.process = String(processes[view.process].pid);
   if (view.thread >= 0) flags.thread = String(threads[view.thread].tid);
   const timed = view.metric !== 'counted';
-  if (view.region >= 0 && timed) flags.region = literally(profile.inside[view.region][0]);
+  if (kind && timed) flags[kind] = literally(profile.inside[view.region][0]);
   add('focus', view.focus);
   add('ignore', view.hide);
   if (view.idle) flags.idle = true;
   if (view.mine) flags['only-my-code'] = true;
-  if (view.from >= 0 && timed)
+  if (view.from >= 0 && timed && kind !== 'task')
     [flags.from, flags.to] = moments(slices, view.from, view.to);
   return `cairn report${flagsOf(flags)}`;
 }
@@ -73,7 +77,7 @@ export function Filters() {
   const [said, copy] = useCopy();
   const command = commandOf(page, view);
   const filtered = command !== commandOf(page, { ...START, metric: profile.written.metric });
-  const [from, to] = moments(profile.written.slices, view.from, view.to);
+  const [from, to] = moments(profile.written.slices, view.from, view.to), kind = kindOf(page, view);
   return <div class="filters">
     <label>Metric <select value={view.metric} onChange={(event) =>
       go({ metric: event.currentTarget.value })}>
@@ -92,11 +96,13 @@ export function Filters() {
       {threads.map(({ process, tid, name }, i) => view.process < 0 || process === view.process
         ? <option key={i} value={i}>{name} {tid}</option> : null)}
     </select></label>}
-    {profile.inside.length > 0 && <label>Region <select value={view.region}
-      onChange={choose((region) => ({ region }))}>
-      <option value={-1}>everywhere</option>
-      {profile.inside.map(([name], i) => <option key={i} value={i}>{name}</option>)}
-    </select></label>}
+    {KINDS.map((label, of) => profile.inside.some(([, , one]) => one === of) && <label key={of}>
+      {label} <select value={profile.inside[view.region]?.[2] === of ? view.region : -1}
+        onChange={choose((region) => ({ region }))}>
+        <option value={-1}>{of ? 'all' : 'everywhere'}</option>
+        {profile.inside.map(([name, , one], i) =>
+          one === of && <option key={i} value={i}>{name}</option>)}
+      </select></label>)}
     <label>Search <input id="search" type="search" value={view.search} placeholder="a name"
       onInput={(event) => set({ search: event.currentTarget.value })} /></label>
     <label class="check"><input type="checkbox" checked={view.idle}
@@ -115,9 +121,10 @@ export function Filters() {
       Copy as command</button> <span role="status">{said}</span></div>}
     {view.metric === 'counted' && (view.from >= 0 || view.region >= 0) && <p class="warn note">Calls
       that were counted are of the whole recording: the chosen {view.from >= 0 && 'time '}
-      {view.region >= 0 && 'region '}is left out of them.</p>}
-    {view.from >= 0 && profile.cells.timeless && <p class="warn note">Of a region this page has all of
-      the time: what is chosen of it is left out.</p>}
+      {kind} is left out of them.</p>}
+    {view.from >= 0 && profile.cells.timeless && <p class="warn note">Of this {kind} the page has all
+      of the time: what is chosen of it is left out.</p>}
+    {kind === 'task' && <p class="note">{profile.written.notes.task}</p>}
     <Selected />
   </div>;
 }

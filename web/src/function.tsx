@@ -170,8 +170,7 @@ export function FunctionView() {
     {row && whole > 0 && <Timeline within={chosen} title="When it was there" />}
     {lines.length + hits.length > 0 && <Section id="lines" title="Its lines">
       <Lines func={chosen} lines={lines} counted={hits} whole={whole} />
-      {metric.name === 'counted' && lines.length > 0 && <p class="faint">What was sampled is wall time, in shares of the
-        function&rsquo;s.</p>}
+      {metric.name === 'counted' && lines.length > 0 && <p class="faint">{written.notes.sampled}</p>}
       {hits.length > 0 && <LetGo func={chosen} />}
       {hits.length > 0 && (hits.some((line) => line.timed)
         ? <><p class="faint">A line&rsquo;s time holds what it calls.</p>

@@ -16,6 +16,7 @@ import { placeOf, viewAt, type Place } from './places';
 import { sumUp, type Choice } from './sums';
 import { readView, SHAPES, START, TABS, writeView, type Limits, type Tab, type View }
   from './view';
+import { countBy } from './words';
 
 const TITLES: Record<Tab, string> = {
   overview: 'Overview', explore: 'Explore', function: 'Function', compare: 'Compare',
@@ -118,12 +119,13 @@ function App({ first, before: other }: { first: Profile; before: Profile | null 
   const before = useMemo(() => {
     if (!other) return other;
     const same = region < 0 ? -1
-      : other.inside.findIndex(([name]) => name === all.inside[region][0]);
+      : other.inside.findIndex(([name, , kind]) =>
+        name === all.inside[region][0] && kind === all.inside[region][2]);
     return region >= 0 && same < 0 ? null : seen(other, same);
   }, [other, all, region, view.mine]);
   const [help, setHelp] = useState(false);
   const [{ tab, metric, time }, waits, lacks, failed] = usePart(profile, view,
-    written.metrics.find((each) => each.name === view.metric)!, follow !== 'no');
+    profile.written.metrics.find((each) => each.name === view.metric)!, follow !== 'no');
   const choice: Choice = useMemo(() => ({
     metric, process: view.process, thread: view.thread, focus: view.focus, hide: view.hide,
     idle: view.idle, within: -1, programOnly: false, ...time,
@@ -198,7 +200,10 @@ function App({ first, before: other }: { first: Profile; before: Profile | null 
 
 const place = document.getElementById('page')!;
 Promise.all([loadProfile('data'), loadProfile('before')]).then(
-  ([profile, before]) => render(<App first={profile!} before={before} />, place),
+  ([profile, before]) => {
+    countBy(profile!.written.recording.each_ns);
+    render(<App first={profile!} before={before} />, place);
+  },
   (error) => {
     place.textContent = `This page cannot be shown: ${String(error)}`;
   });

@@ -17,6 +17,7 @@ export interface Target {
   from?: number; // slices of the time
   to?: number;
   region?: number; // a text
+  tasks?: number[]; // what they are called: texts
 }
 
 const ATTRIBUTE = 'data-menu';
@@ -74,9 +75,17 @@ function sliceOfRegions({ profile }: Page, region: number): Partial<View> | null
   return { from: Math.min(from, slices.count - 1), to: Math.max(to, from + 1) };
 }
 
+const insideOf = ({ profile }: Page, name: string, kind: number): number =>
+  profile.inside.findIndex(([own, , of]) => of === kind && own === name);
+
+const ofTasks = (page: Page, { tasks = [] }: Target): Action[] => tasks.flatMap((text) => {
+  const name = textOf(page.profile, text), region = insideOf(page, name, 1);
+  return region < 0 ? [] : [{ words: `Filter: only tasks ${name}`, change: { region } }];
+});
+
 function ofRegion(page: Page, region: number): Action[] {
   const name = textOf(page.profile, region), part = sliceOfRegions(page, region);
-  const inside = page.profile.inside.findIndex(([own]) => own === name);
+  const inside = insideOf(page, name, 0);
   return [
     ...part ? [{ words: 'Focus: from its first to its last', change: part },
       { words: 'Drill: the timeline there', change: { tab: 'explore' as const, ...part } }] : [],
@@ -88,13 +97,14 @@ function ofRegion(page: Page, region: number): Action[] {
 
 const actionsOf = (page: Page, target: Target): Action[] =>
   target.region !== undefined ? ofRegion(page, target.region)
-    : target.func !== undefined && target.func >= 0 ? ofFunction(page, target)
-      : target.thread !== undefined ? ofThread(page, target) : [];
+    : [...target.func! >= 0 ? ofFunction(page, target)
+      : target.thread !== undefined ? ofThread(page, target) : [], ...ofTasks(page, target)];
 
-function titleOf({ profile }: Page, { func, line, thread, region, from, to }: Target): string {
+function titleOf({ profile }: Page, { func, line, thread, region, from, to, tasks }: Target): string {
   if (region !== undefined) return textOf(profile, region);
-  if (func !== undefined && func >= 0)
-    return placeOf(profile, func) + (line ? `, line ${line}` : '');
+  if (func! >= 0)
+    return placeOf(profile, func!) + (line ? `, line ${line}` : '');
+  if (tasks) return tasks.map((text) => textOf(profile, text)).join(' ');
   const { threads, slices } = profile.written;
   const when = from === undefined ? '' : moments(slices, from, to!).map(exactly).join(' to ');
   return `${threads[thread!].name} ${threads[thread!].tid} ${when}`;

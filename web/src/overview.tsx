@@ -58,8 +58,7 @@ function Top() {
         <td class="wide"><a href="#" {...opens(() => go({ tab: 'function', func: row.func }))}>
           <FunctionName func={row.func} /></a></td>
       </tr>)}</tbody></table></Scroll>}
-    {rows.length > 0 && <p class="faint">At most: how much faster the whole would be if the function
-      itself cost nothing.</p>}
+    {rows.length > 0 && <p class="faint">{profile.written.notes.bound}</p>}
   </Section>;
 }
 
@@ -87,10 +86,7 @@ function Contents() {
       <li>Sums of {profile.count - 1} stacks by {written.threads_joined ? 'process (there are too '
         + 'many for threads)' : 'thread'}, phase and time; no samples
         {HELD.map((key) => `, ${written[key] ? '' : 'no '}${key}`)}.</li>
-      <li>{written.redacted
-        ? 'Redacted: no environment, no command line, no values of marks; home folder and user '
-          + 'name are taken out, paths cut.'
-        : 'Names and paths as they were recorded, the command line, and these facts.'}</li>
+      <li>{written.notes[written.redacted ? 'redacted' : 'held']}</li>
       {chosen && <li>Only what was chosen when it was made:{chosen}</li>}
     </ul>
     <Facts of={[...recording.command ? [['command', recording.command]] : [],
@@ -107,8 +103,7 @@ export function Overview() {
   return <>
     <Section id="verdict" title="Where the time went">
       {metric.head.map((text) => <p key={text} class="verdict"><bdi>{text}</bdi></p>)}
-      {isFiltered(page) && <p class="warn">This sentence is about all that this page holds; what
-        stands below, about what is chosen above.</p>}
+      {isFiltered(page) && <p class="warn">{profile.written.notes.about}</p>}
       {!metric.known && <p class="warn">{metric.name}: n/a, {metric.why}.</p>}
     </Section>
     <div class="columns">

@@ -25,6 +25,8 @@ const threadKey = (profile: Profile, index: number): string => {
   return `${processKey(profile, process)} ${tid} ${name}`;
 };
 
+const insideKey = (each?: Profile['inside'][number]): string => (each ? each[2] + each[0] : '');
+
 // What a side's id numbers: processes (p), threads (t), slices (r, x). Of another recording (b…)
 // the numbers stay.
 const SIDE = /^([ptrx])(\d+)(?:-(\d+))?$/;
@@ -66,7 +68,7 @@ export function placeOf(profile: Profile, view: View): Place {
   return {
     func: view.func < 0 ? '' : keyOf(functions[view.func]), zoom,
     process: processKey(profile, view.process), thread: threadKey(profile, view.thread),
-    region: profile.inside[view.region]?.[0] ?? '',
+    region: insideKey(profile.inside[view.region]),
     part: view.from < 0 ? null : moments(written.slices, view.from, view.to),
     sides: [sideOf(profile, view.left), sideOf(profile, view.right)],
   };
@@ -91,7 +93,7 @@ export function viewAt(profile: Profile, place: Place, view: View): View {
       ? written.processes.findIndex((_, i) => processKey(profile, i) === place.process) : -1,
     thread: place.thread
       ? written.threads.findIndex((_, i) => threadKey(profile, i) === place.thread) : -1,
-    region: profile.inside.findIndex(([name]) => name === place.region),
+    region: profile.inside.findIndex((each) => insideKey(each) === place.region),
     left: sideAt(profile, place.sides[0]), right: sideAt(profile, place.sides[1]),
   };
 }

@@ -105,8 +105,7 @@ function Calls({ chart, found }: { chart: Chart; found: ((func: number) => boole
       </span></div>
     <div ref={frame} class="flame high"><canvas ref={canvas} role="application" tabIndex={0} {...menu}
       class="call-chart" style={{ height: `${chart.height}px` }} aria-haspopup="menu"
-      aria-label="Calls in time. Arrows move from call to call, plus and minus zoom, Enter opens the
-        function." aria-describedby="chart-detail" onKeyDown={press} onWheel={wheel}
+      aria-label={written.notes.chart} aria-describedby="chart-detail" onKeyDown={press} onWheel={wheel}
       onMouseMove={(event) => setAt(find(event))} onDblClick={(event) => open(find(event))}
       onClick={(event) => {
         const piece = find(event);
@@ -118,7 +117,7 @@ function Calls({ chart, found }: { chart: Chart; found: ((func: number) => boole
         {written.threads[threadOf(chart, selected)].name}: {selected.func < 0 && 'region '}
         <Name text={selected.func < 0 ? textOf(profile, selected.text)
           : placeOf(profile, selected.func)} /></>
-      : <span class="faint">Point at a call, or focus the chart and use the arrow keys.</span>}</p>
+      : <span class="faint">{written.notes.point}</span>}</p>
     {all > drawn && <p class="warn">The longest {count(drawn)} of {plural(all, 'call')} are in this
       page. All of a part of the time: <code>cairn html --from 1s --to 2s</code>; all: <code>cairn
       export -f perfetto</code>.</p>}

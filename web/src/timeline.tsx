@@ -107,10 +107,10 @@ function Lanes({ within, title }: { within: number; title: string }) {
       {!profile.written.asked && <button type="button" onClick={() => go({ tab: 'compare',
         left: `x${chosen[0]}-${chosen[1]}`, right: `r${chosen[0]}-${chosen[1]}` })}>
         Compare with the rest</button>}</div>}
-    {profile.written.lanes && (view.focus || view.hide) && <p class="faint">Drawn of all stacks: with so
-      many, the page has no times of those in focus.</p>}
-    <p class="detail">{at || chosen ? tell() : <span class="faint">Draw over a part of it to choose
-      that time everywhere; a click drops it.</span>}</p>
+    {profile.written.lanes && (view.focus || view.hide) && <p class="faint">
+      {profile.written.notes.drawn}</p>}
+    <p class="detail">{at || chosen ? tell() : <span class="faint">
+      {profile.written.notes.draw}</span>}</p>
   </Section>;
 }
 

@@ -1,16 +1,24 @@
 // Numbers as the terminal's report writes them.
 
+type Unit = [string, number, number]; // and where the next one reads better
+
+let units: Unit[] = [[' ns', 1, 1000], [' us', 1e3, 1000], [' ms', 1e6, 1000], [' s', 1e9, 120],
+  [' min', 6e10, 120], [' h', 3.6e12, Infinity]], nothing = '0 s';
+
+// From here on what is kept as so many ns each is shown as a number, for it is no time.
+export function countBy(each: number): void {
+  if (!each) return;
+  nothing = '0';
+  units = ['', ' k', ' M', ' G', ' T'].map((unit, i): Unit =>
+    [unit, each * 1e3 ** i, i < 4 ? 1000 : Infinity]);
+}
+
 export function time(ns: number): string {
-  const units: [string, number, number][] = [ // with where the next one reads better
-    ['ns', 1, 1000], ['us', 1e3, 1000], ['ms', 1e6, 1000], ['s', 1e9, 120], ['min', 6e10, 120],
-    ['h', 3.6e12, Infinity],
-  ];
-  if (ns === 0) return '0 s';
   for (const [unit, scale, limit] of units) {
     const value = Number((ns / scale).toPrecision(3));
-    if (value < limit) return `${value} ${unit}`;
+    if (value < limit && ns) return `${value}${unit}`;
   }
-  return '';
+  return nothing;
 }
 
 // A moment of the recording, or a length, on the command line: exact.
