@@ -119,7 +119,9 @@ def test_waits_and_tasks_are_told(cairn, served, browser):  # noqa: F811
     with opened(browser, make(cairn, served), "#idle=1") as page:
         rows = table_rows(page, "asyncio tasks")
         findings = page.locator("section", has=page.locator("#findings")).inner_text()
-        tab(page, "Explore").click()
+        page.get_by_label("Only my code").check()
+        page.locator("#verdict").wait_for()
+        assert page.locator("#findings").count() == 0  # they are of all that the page holds
     slept = max(report["waits"], key=lambda wait: wait["waited_s"] - wait["idle_s"])
     [told] = re.findall(rf"^(\S+ ms) {slept['syscall']}", findings, re.MULTILINE)
     assert seconds(told) == pytest.approx(slept["waited_s"] - slept["idle_s"], rel=0.006)
@@ -129,6 +131,19 @@ def test_waits_and_tasks_are_told(cairn, served, browser):  # noqa: F811
             (task["running_s"], task["waiting_s"]), rel=0.006, abs=1e-6)
         assert f"{task['name']} {task['coroutine']}".strip() in name
         assert re.search(r"waits most at served\.py:\d+", name), name
+
+
+def test_what_is_no_time_has_no_unit_of_time(cairn, browser):  # noqa: F811
+    """Callgrind's events, in every view."""
+    (cairn.folder / "x").write_text(
+        "events: Ir\nfl=a.py\nfn=main\n1 2000000\ncfn=f\ncalls=4 5\n1 6000000\n\nfn=f\n5 6000000\n")
+    with opened(browser, make(cairn, cairn.folder / "x"), "#function=1") as page:
+        expect(page.get_by_role("combobox", name="Metric").locator("option").first).to_have_text("numbers, no time")
+        for name in ("Overview", "Explore", "Function"):
+            tab(page, name).click()
+            expect(page.get_by_role("tabpanel")).to_contain_text("6 M")
+            text = page.get_by_role("tabpanel").inner_text().replace("one is 1 ns;", "")
+            assert not re.search(r"\d\s(ns|us|ms|s|min)\b", text), text
 
 
 COUNTED = """

@@ -116,8 +116,8 @@ function Rows({ rows, sides, scale, judged }: { rows: Change[]; sides: [Side, Si
 
 const metricOf = (side: Side, name: string): Metric =>
   side.profile.written.metrics.find((metric) => metric.name === name)
-    ?? { name, known: false, why: 'no calls were counted in one of them', head: [], trust: [], beside: [],
-      no_table: [], total_ns: 0, idle_ns: 0, draws: 0 };
+    ?? { ...side.profile.written.metrics[0], name, known: false,
+      why: 'no calls were counted in one of them' };
 
 function Compared({ sides }: { sides: [Side, Side] }) {
   const { view, choice, metric, profile: { written: { notes } } } = usePage();

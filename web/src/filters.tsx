@@ -70,7 +70,7 @@ function Selected() {
 export function Filters() {
   const page = usePage();
   const { profile, view, go, set } = page;
-  const { metrics, threads, processes } = profile.written;
+  const { metrics, threads, processes, recording } = profile.written;
   const choose = (change: (value: number) => object) => (event: Event) =>
     go(change(Number((event.currentTarget as HTMLSelectElement).value)));
   const sides = view.tab === 'compare'; // which has its own, of processes and threads
@@ -82,7 +82,8 @@ export function Filters() {
     <label>Metric <select value={view.metric} onChange={(event) =>
       go({ metric: event.currentTarget.value })}>
       {metrics.map((metric) => <option key={metric.name} value={metric.name}>
-        {WORDS[metric.name] ?? metric.name}{metric.known ? '' : ' (n/a)'}</option>)}
+        {recording.each_ns && metric.name === 'wall' ? 'numbers, no time'
+          : WORDS[metric.name] ?? metric.name}{metric.known ? '' : ' (n/a)'}</option>)}
     </select></label>
     {processes.length > 1 && !sides && <label>Process <select value={view.process}
       onChange={choose((process) => ({ process, thread: -1 }))}>
@@ -99,7 +100,7 @@ export function Filters() {
     {KINDS.map((label, of) => profile.inside.some(([, , one]) => one === of) && <label key={of}>
       {label} <select value={profile.inside[view.region]?.[2] === of ? view.region : -1}
         onChange={choose((region) => ({ region }))}>
-        <option value={-1}>{of ? 'all' : 'everywhere'}</option>
+        <option value={-1}>all</option>
         {profile.inside.map(([name, , one], i) =>
           one === of && <option key={i} value={i}>{name}</option>)}
       </select></label>)}

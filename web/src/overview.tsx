@@ -114,7 +114,7 @@ export function Overview() {
           : <p class="faint">n/a: no samples were taken here.</p>}
       </Section>
     </div>
-    {metric.beside.length > 0 && <Section id="findings" title="Waits and overlays">
+    {metric.beside.length > 0 && !isFiltered(page) && <Section id="findings" title="Waits and overlays">
       <Facts of={metric.beside} /></Section>}
     {sums.idle > 0 && <p>{time(sums.idle)} of waiting for work {view.idle ? 'is counted in.'
       : 'is set apart (Idle counts it in).'}</p>}
