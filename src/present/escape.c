@@ -8,11 +8,24 @@
 /* Appends one character, escaped when the sink wants it. */
 typedef void put_fn(struct cairn_buf *out, uint32_t character);
 
+/* What no sink escapes, so that most of a name goes over at once. */
+static bool is_plain(uint8_t byte)
+{
+    return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') ||
+           (byte >= '0' && byte <= '9') || byte == ' ' || byte == '/' || byte == '-';
+}
+
 static void put_all(struct cairn_buf *out, struct cairn_span text, put_fn *put)
 {
     for (size_t at = 0; at < text.size_bytes;) {
+        size_t begin = at;
         uint32_t character;
 
+        while (at < text.size_bytes && is_plain(text.data[at]))
+            at++;
+        cairn_buf_add(out, text.data + begin, at - begin);
+        if (at == text.size_bytes)
+            break;
         at += cairn_text_utf8_next(text.data + at, text.size_bytes - at, &character);
         put(out, character);
     }

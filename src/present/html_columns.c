@@ -28,10 +28,7 @@ void cairn_html_columns_begin(struct cairn_html_columns *columns)
 int cairn_html_columns_put(struct cairn_html_columns *columns, int64_t value)
 {
     if (columns->out == NULL) {
-        if (value < 0)
-            cairn_json_number(columns->json, (double)value);
-        else
-            cairn_json_u64(columns->json, (uint64_t)value);
+        cairn_json_i64(columns->json, value);
         return 0;
     }
     CAIRN_TRY(cairn_vec_reserve(&columns->values, columns->values.count + 1, VALUES_MAX));

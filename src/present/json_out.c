@@ -1,6 +1,5 @@
 #include "json_out.h"
 
-#include <inttypes.h>
 #include <math.h>
 
 #include "err.h"
@@ -103,34 +102,58 @@ void cairn_json_text(struct cairn_json *json, struct cairn_span text)
     cairn_buf_u8(json->out, '"');
 }
 
+/* In at least so many digits: pages are made of millions of numbers. */
+static void add_digits(struct cairn_buf *out, uint64_t value, unsigned least)
+{
+    char digits[20]; /* of UINT64_MAX */
+    size_t at = sizeof(digits);
+
+    while (value > 0 || sizeof(digits) - at < least) {
+        digits[--at] = (char)('0' + value % 10);
+        value /= 10;
+    }
+    cairn_buf_add(out, digits + at, sizeof(digits) - at);
+}
+
+/* What stands before the point, and behind it, in `decimals` digits. */
+static void add_decimal(struct cairn_buf *out, uint64_t value, uint64_t unit, unsigned decimals)
+{
+    add_digits(out, value / unit, 1);
+    cairn_buf_u8(out, '.');
+    add_digits(out, value % unit, decimals);
+}
+
 void cairn_json_u64(struct cairn_json *json, uint64_t value)
 {
     if (begin_value(json))
-        cairn_buf_printf(json->out, "%" PRIu64, value);
+        add_digits(json->out, value, 1);
 }
 
 void cairn_json_i64(struct cairn_json *json, int64_t value)
 {
-    if (begin_value(json))
-        cairn_buf_printf(json->out, "%" PRId64, value);
+    if (!begin_value(json))
+        return;
+    if (value < 0)
+        cairn_buf_u8(json->out, '-');
+    add_digits(json->out, value < 0 ? -(uint64_t)value : (uint64_t)value, 1);
 }
 
 void cairn_json_seconds(struct cairn_json *json, uint64_t ns)
 {
     if (begin_value(json))
-        cairn_buf_printf(json->out, "%" PRIu64 ".%09" PRIu64, ns / 1000000000u, ns % 1000000000u);
+        add_decimal(json->out, ns, 1000000000, 9);
 }
 
 void cairn_json_millis(struct cairn_json *json, uint64_t ns)
 {
     if (begin_value(json))
-        cairn_buf_printf(json->out, "%" PRIu64 ".%06" PRIu64, ns / 1000000u, ns % 1000000u);
+        add_decimal(json->out, ns, 1000000, 6);
 }
 
 void cairn_json_micros(struct cairn_json *json, uint64_t ns)
 {
     if (begin_value(json))
-        cairn_buf_printf(json->out, "%" PRIu64 ".%03" PRIu64, ns / 1000u, ns % 1000u);
+        add_decimal(json->out, ns, 1000, 3);
 }
 
 void cairn_json_number(struct cairn_json *json, double value)

@@ -23,6 +23,15 @@ static void test_values_and_nesting(void **state)
     cairn_json_put_str(&json, "te\"xt", "a\nb");
     cairn_json_put_u64(&json, "most", UINT64_MAX);
     cairn_json_put_seconds(&json, "s", 1000000001);
+    cairn_json_put_seconds(&json, "far", UINT64_MAX);
+    cairn_json_put_u64(&json, "no", 0);
+    cairn_json_key(&json, cairn_span_of("least"));
+    cairn_json_i64(&json, INT64_MIN);
+    cairn_json_key(&json, cairn_span_of("ms, us"));
+    cairn_json_array(&json);
+    cairn_json_millis(&json, 1000001);
+    cairn_json_micros(&json, 999);
+    cairn_json_close(&json);
     cairn_json_put_number(&json, "third", 1 / 3.0);
     cairn_json_put_number(&json, "none", INFINITY);
     cairn_json_put_bool(&json, "yes", true);
@@ -35,10 +44,13 @@ static void test_values_and_nesting(void **state)
     cairn_json_close(&json);
     cairn_json_close(&json);
     assert_int_equal(cairn_json_end(&json), 0);
-    assert_string_equal(cairn_buf_cstr(&out),
-                        "{\n \"te\\\"xt\": \"a\\u000ab\",\n \"most\": 18446744073709551615,\n"
-                        " \"s\": 1.000000001,\n \"third\": 0.333333333,\n \"none\": null,\n"
-                        " \"yes\": true,\n \"list\": [1, [], null]\n}\n");
+    assert_string_equal(
+        cairn_buf_cstr(&out),
+        "{\n \"te\\\"xt\": \"a\\u000ab\",\n \"most\": 18446744073709551615,\n"
+        " \"s\": 1.000000001,\n \"far\": 18446744073.709551615,\n"
+        " \"no\": 0,\n \"least\": -9223372036854775808,\n"
+        " \"ms, us\": [1.000001, 0.999],\n \"third\": 0.333333333,\n \"none\": null,\n"
+        " \"yes\": true,\n \"list\": [1, [], null]\n}\n");
     cairn_buf_release(&out);
 }
 
