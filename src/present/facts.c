@@ -85,14 +85,16 @@ static bool equals(struct cairn_span text, const char *str)
 static void find_no_time(struct cairn_span values, struct cairn_facts *facts)
 {
     static const char shown[] = ", each shown as 1 ";
-    const uint8_t *at = NULL, *end = values.data + values.size_bytes;
+    const uint8_t *at = NULL;
+    size_t unit; /* where it stands: "us" or "ns" */
 
     if (values.size_bytes > 0)
         at = memmem(values.data, values.size_bytes, shown, strlen(shown));
     if (!at && !equals(values, "numbers without a unit")) /* of import/in_collapsed.c and others */
         return;
     facts->no_time = at ? (struct cairn_span){values.data, (size_t)(at - values.data)} : values;
-    facts->each_ns = at && at + strlen(shown) < end && at[strlen(shown)] == 'n' ? 1 : 1000;
+    unit = facts->no_time.size_bytes + strlen(shown);
+    facts->each_ns = unit < values.size_bytes && values.data[unit] == 'n' ? 1 : 1000;
 }
 
 uint64_t cairn_facts_each_ns(const struct cairn_model *model)
