@@ -29,10 +29,10 @@ def samples_in(cairn, file):
 class Recorded:
     """A program that runs, and is recorded, until it is told."""
 
-    def __init__(self, cairn, python, file):
+    def __init__(self, cairn, python, file, command):
         self.file, self.folder = cairn.folder / file, cairn.folder
         self.process = cairn.spawn("run", "-o", self.file, "--report", "none", "--",
-                                   *python.command("worker.py"))
+                                   *command or python.command("worker.py"))
         self.pid = json.loads(harness.read_line(self.process))["ready"]
         deadline = time.monotonic() + PATIENCE_S
         while not samples_in(cairn, self.file):
@@ -43,8 +43,8 @@ class Recorded:
 
 
 @contextlib.contextmanager
-def recorded(cairn, python, file="live.cairn"):
-    recorded = Recorded(cairn, python, file)
+def recorded(cairn, python, file="live.cairn", command=None):
+    recorded = Recorded(cairn, python, file, command)
     try:
         yield recorded
     finally:
@@ -202,6 +202,48 @@ def test_what_is_chosen_stays_while_it_grows(cairn, python, browser):  # noqa: F
         value, unit = re.fullmatch(r"Flame graph: ([\d.]+) (\w+)", told).groups()
         scale = {"ms": 1e-3, "s": 1, "min": 60}[unit]
         assert float(value) * scale == pytest.approx(wall_s, rel=0.006)
+
+
+GROWS = """
+import asyncio, json, os, sys
+
+async def rest():
+    while True:
+        await asyncio.sleep(0.01)
+
+async def crowd():
+    await rest()
+
+async def main():
+    tasks = [asyncio.create_task(rest(), name="first")]
+    print(json.dumps({"ready": os.getpid()}), flush=True)
+    while True:
+        await asyncio.sleep(0.2)
+        if os.path.exists(sys.argv[1]):
+            tasks += [asyncio.create_task(crowd()) for _ in range(20)]
+
+asyncio.run(main())
+"""
+
+
+def test_the_task_that_is_chosen_stays_chosen(cairn, python, browser):  # noqa: F811
+    """Though others of longer time come before it in the list."""
+    (cairn.folder / "grows.py").write_text(GROWS)
+    command = [python.executable, cairn.folder / "grows.py", cairn.folder / "go"]
+    with recorded(cairn, python, command=command) as program, serving(cairn, program.file) as view, \
+            page_of(browser, view.link) as page:
+        tab(page, "Explore").click()
+        task = page.get_by_role("combobox", name="Task")
+        task.select_option(label="first")
+        places = {task.input_value()}
+        (cairn.folder / "go").touch()
+        deadline = time.monotonic() + PATIENCE_S
+        while len(places) == 1:
+            assert time.monotonic() < deadline, places
+            changed(page)
+            places.add(task.input_value())
+            assert task.locator("option:checked").inner_text() == "first"
+            assert page.locator("code.command").inner_text() == "cairn report --task first"
 
 
 def test_its_lamp_stands_still_for_who_wants_that(cairn, python, browser):  # noqa: F811

@@ -4,6 +4,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 from test_html import browser, make, opened, parts, percent, tab  # noqa: F401: a fixture
+from test_view import page_of, serving
 
 import harness
 
@@ -119,6 +120,15 @@ def test_a_row_of_tasks_filters_by_its_names(cairn, tasks, browser):
             row.click(button="right")
             page.get_by_role("menuitem", name=f"Filter: only tasks {name}", exact=True).click()
             expect(page.locator("code.command")).to_have_text(f"cairn report --task {name}")
+
+
+def test_a_served_page_has_the_same_tasks(cairn, tasks, browser):
+    """Its columns lie apart from its JSON."""
+    with serving(cairn, tasks) as view, page_of(browser, view.link) as page:
+        page.get_by_role("combobox", name="Task").select_option(label="fetch")
+        check(functions(page), cairn.report(tasks, "--task", "fetch", "--limit", "1000"))
+    with serving(cairn, "--task", "parse", tasks) as view, page_of(browser, view.link) as page:
+        check(functions(page), cairn.report(tasks, "--task", "parse", "--limit", "1000"))
 
 
 def test_a_page_of_one_task_holds_no_more(cairn, tasks, browser):
