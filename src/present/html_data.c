@@ -44,6 +44,7 @@ struct writer {
     struct cairn_intern strings; /* as the page shows them, redacted */
     struct cairn_buf text;
     bool gil_known;
+    bool has_tasks; /* the page has their stacks */
 };
 
 static void begin_array(struct writer *w, const char *key)
@@ -258,7 +259,7 @@ static int put_inside(struct writer *w, const struct cairn_tally *sliced,
     struct cairn_tally tally, gil;
     int code;
 
-    CAIRN_TRY(cairn_html_inside_make(sliced, &inside));
+    CAIRN_TRY(cairn_html_inside_make(sliced, w->has_tasks, &inside));
     begin_array(w, "inside"); /* each a name, its cells, and whether it is a task's */
     while ((code = cairn_html_inside_next(&inside, w->gil_known, &tally, &gil, err)) > 0) {
         cairn_json_array(&w->json);
@@ -542,6 +543,7 @@ static int write_data(struct writer *w, struct cairn_err *err)
     code = counted ? cairn_html_counts_tally(&wall, &calls, err) : 0;
     if (code == 0)
         code = cairn_html_inside_tasks(&wall, &tasks, err);
+    w->has_tasks = tasks.cell_count > 0;
     ids.thread_of =
         cairn_calloc(cairn_model_threads(w->model, &threads) + 1, sizeof(*ids.thread_of));
     ids.process_of =

@@ -92,19 +92,11 @@ static int add_task_rows(struct cairn_html_inside *inside, const struct cairn_ta
     return code;
 }
 
-/* They are told of the whole recording. */
-static bool tells_tasks(const struct cairn_filter *filter)
-{
-    return !filter->task && cairn_filter_is_of_all_time(filter);
-}
-
 static int add_tasks(struct cairn_html_inside *inside)
 {
     struct cairn_task_rows rows;
     int code;
 
-    if (!tells_tasks(&inside->sliced->filter))
-        return 0;
     CAIRN_TRY(cairn_task_rows_make(inside->sliced, &rows));
     if (rows.known == CAIRN_TASKS_UNREAD)
         return 0; /* there are no rows to release */
@@ -113,14 +105,15 @@ static int add_tasks(struct cairn_html_inside *inside)
     return code;
 }
 
-int cairn_html_inside_make(const struct cairn_tally *sliced, struct cairn_html_inside *ret_inside)
+int cairn_html_inside_make(const struct cairn_tally *sliced, bool tasks,
+                           struct cairn_html_inside *ret_inside)
 {
     int code;
 
     *ret_inside = (struct cairn_html_inside){.sliced = sliced, .left = CELLS_MAX};
     cairn_buf_init(&ret_inside->pattern, PATTERN_MAX_BYTES);
     code = add_regions(ret_inside);
-    if (code == 0)
+    if (code == 0 && tasks)
         code = add_tasks(ret_inside);
     if (code < 0)
         cairn_html_inside_release(ret_inside);
@@ -212,7 +205,9 @@ int cairn_html_inside_tasks(const struct cairn_tally *wall, struct cairn_tally *
     int code;
 
     *ret_tasks = (struct cairn_tally){0};
-    if (!tells_tasks(&filter) || cairn_model_tasks(wall->model, &tasks) == 0)
+    /* They are told of the whole recording. */
+    if (filter.task || !cairn_filter_is_of_all_time(&filter) ||
+        cairn_model_tasks(wall->model, &tasks) == 0)
         return 0;
     filter.task = "*";
     code =

@@ -3,7 +3,7 @@
  * names with most time, as far as there is room and time for it: of regions each is a pass over the
  * samples, two where the recording tells who held the GIL.
  *
- *     CAIRN_TRY(cairn_html_inside_make(sliced, &inside));
+ *     CAIRN_TRY(cairn_html_inside_make(sliced, tasks, &inside));
  *     while ((code = cairn_html_inside_next(&inside, gil, &tally, &gil_tally, err)) > 0)
  *         ... cairn_html_inside_name(&inside) ...
  *     cairn_html_inside_release(&inside);
@@ -31,8 +31,10 @@ struct cairn_html_inside {
     struct cairn_buf pattern; /* of the name in hand */
 };
 
-/* 0 or a negative code; nothing is to be released then. */
-int cairn_html_inside_make(const struct cairn_tally *sliced, struct cairn_html_inside *ret_inside);
+/* `tasks`: the page has the stacks of cairn_html_inside_tasks(), so those of each name can be told.
+ * 0 or a negative code; nothing is to be released then. */
+int cairn_html_inside_make(const struct cairn_tally *sliced, bool tasks,
+                           struct cairn_html_inside *ret_inside);
 void cairn_html_inside_release(struct cairn_html_inside *inside);
 
 /* Goes to the next name for which there is room: 1, with its sums in as many slices as the page

@@ -529,7 +529,8 @@ static struct cairn_model *regions_story(void)
 }
 
 /* The sums of each name, as `--region` has them: how many names there were. */
-static int count_inside(const struct cairn_tally *sliced, uint64_t *ret_sum, size_t *ret_names)
+static int count_inside(const struct cairn_tally *sliced, bool tasks, uint64_t *ret_sum,
+                        size_t *ret_names)
 {
     struct cairn_tally tally, gil;
     struct cairn_html_inside inside;
@@ -537,7 +538,7 @@ static int count_inside(const struct cairn_tally *sliced, uint64_t *ret_sum, siz
     int code;
 
     *ret_sum = *ret_names = 0;
-    CAIRN_TRY(cairn_html_inside_make(sliced, &inside));
+    CAIRN_TRY(cairn_html_inside_make(sliced, tasks, &inside));
     while ((code = cairn_html_inside_next(&inside, true, &tally, &gil, &err)) > 0) {
         assert_true(cairn_html_inside_name(&inside)->text.size_bytes > 0);
         *ret_sum += tally.total.value_ns;
@@ -558,14 +559,14 @@ static void test_memory_that_runs_out_in_regions_is_an_answer(void **state)
     size_t names;
 
     (void)state;
-    assert_int_equal(count_inside(&sliced, &sum, &names), 0);
+    assert_int_equal(count_inside(&sliced, true, &sum, &names), 0);
     assert_int_equal(names, 2);
     assert_int_equal(sum, (10 + 4) * MS);
     for (long n = 0; failed; n++) {
         int code;
 
         cairn_alloc_fail_after(n);
-        code = count_inside(&sliced, &sum, &names);
+        code = count_inside(&sliced, true, &sum, &names);
         failed = cairn_alloc_has_failed();
         cairn_alloc_fail_after(-1);
         assert_true(code == 0 || (failed && code == -CAIRN_ENOMEM));
@@ -598,7 +599,9 @@ static void test_memory_that_runs_out_in_tasks_is_an_answer(void **state)
     assert_int_equal(recording_write(scratch.path, 0, false, &truth), 0);
     assert_int_equal(cairn_model_load(paths, 1, &model, NULL), 0);
     sliced = tally_of(model, NULL);
-    assert_int_equal(count_inside(&sliced, &sum, &names), 0);
+    assert_int_equal(count_inside(&sliced, false, &sum, &names), 0);
+    assert_int_equal(names, 0);
+    assert_int_equal(count_inside(&sliced, true, &sum, &names), 0);
     assert_int_equal(names, 1);
     assert_int_equal(sum, task_ns);
     for (long n = 0; failed; n++) {
@@ -606,7 +609,7 @@ static void test_memory_that_runs_out_in_tasks_is_an_answer(void **state)
         int code;
 
         cairn_alloc_fail_after(n);
-        code = count_inside(&sliced, &sum, &names);
+        code = count_inside(&sliced, true, &sum, &names);
         if (code == 0)
             code = cairn_html_inside_tasks(&sliced, &tasks, NULL);
         failed = cairn_alloc_has_failed();
