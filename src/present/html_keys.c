@@ -52,6 +52,8 @@ static const struct {
     {"tasks", "of tasks it is known how long they ran and waited, and no more"},
     {"task", "Every 10 ms, or more seldom, it was noted which task ran (its state is unknown), and "
              "where the others waited."},
+    {"untimed", "Of this region or task the page has all of the time: what is chosen of it is left "
+                "out."},
     {"held", "Names and paths as they were recorded, the command line, and these facts."},
     {"redacted", "Redacted: no environment, no command line, no values of marks; home folder and "
                  "user name are taken out, paths cut."},

@@ -104,6 +104,9 @@ def test_each_note_of_the_page_has_its_text(cairn, served):  # noqa: F811
     either = re.findall(r"notes\[[^]]*\? '(\w+)' : '(\w+)'\]", sources)
     used = {*re.findall(r"\bnotes\.(\w+)", sources), *(name for pair in either for name in pair)}
     assert used == data["notes"].keys() and len(used) > 10 and all(data["notes"].values())
+    bundle = (harness.ROOT / "tools/bundle.py").read_text()
+    renamed = set(re.search(r"OWN = \((.*?)\)\.split", bundle, re.DOTALL)[1].replace('"', "").split())
+    assert len(renamed) > 50 and not used & renamed  # the bundler gives those other names
 
 
 def test_what_is_compared_has_the_menu(cairn, served, browser):  # noqa: F811

@@ -108,7 +108,7 @@ def test_a_task_is_a_filter_of_every_view(cairn, tasks, browser, name):
 def test_a_part_of_the_time_is_left_out_and_said_so(cairn, tasks, browser):
     with opened(browser, make(cairn, tasks), "#from=1&to=2") as page:
         page.get_by_role("combobox", name="Task").select_option(label="parse")
-        expect(page.locator("header .warn")).to_contain_text("Of this task the page has all of the time")
+        expect(page.locator("header .warn")).to_contain_text("Of this region or task the page has all of the time")
         expect(page.locator("code.command")).to_have_text("cairn report --task parse")
         check(functions(page), cairn.report(tasks, "--task", "parse", "--limit", "1000"))
 

@@ -35,7 +35,7 @@ interface Written extends WrittenCounts {
   chosen: Flags; // what it was made of
   keys: [string, string][]; // and what they do
   notes: Record<'red' | 'graph' | 'chart' | 'point' | 'bound' | 'sampled' | 'alone' | 'unjudged'
-    | 'intervals' | 'drawn' | 'draw' | 'about' | 'tasks' | 'task' | 'held' | 'redacted', string>;
+    | 'intervals' | 'drawn' | 'draw' | 'about' | 'tasks' | 'task' | 'untimed' | 'held' | 'redacted', string>;
   recording: {
     mode: string;
     program: string;

@@ -123,8 +123,8 @@ export function Filters() {
     {view.metric === 'counted' && (view.from >= 0 || view.region >= 0) && <p class="warn note">Calls
       that were counted are of the whole recording: the chosen {view.from >= 0 && 'time '}
       {kind} is left out of them.</p>}
-    {view.from >= 0 && profile.cells.timeless && <p class="warn note">Of this {kind} the page has all
-      of the time: what is chosen of it is left out.</p>}
+    {view.from >= 0 && profile.cells.timeless && <p class="warn note">
+      {profile.written.notes.untimed}</p>}
     {kind === 'task' && <p class="note">{profile.written.notes.task}</p>}
     <Selected />
   </div>;
