@@ -127,9 +127,10 @@ static int say_names(const struct cairn_tally *tally, struct cairn_err *err)
                          name.size_bytes < 60 ? (int)name.size_bytes : 60, (const char *)name.data);
     }
     if (code == 0) {
-        code = cairn_err_set(err, -CAIRN_ENOTFOUND, 0, "region",
-                             "no region is called %.100s in the threads and the time asked for",
-                             tally->filter.region);
+        code = -CAIRN_ENOTFOUND; /* as a status that is about programs and files */
+        cairn_err_set(err, -CAIRN_EUSAGE, 0, "region",
+                      "no region is called %.100s in the threads and the time asked for",
+                      tally->filter.region);
         if (rows.rows.count > 0)
             cairn_err_add(err, "There are: %s%s.", cairn_buf_cstr(&names),
                           rows.rows.count > NAMED ? " and more" : "");

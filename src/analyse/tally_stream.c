@@ -312,7 +312,8 @@ static int stream_tasks(struct cairn_pass *pass, struct cairn_err *err)
     cairn_blocker_sums_finish(&pass->blockers, &tally->blockers);
     if (kept > 0)
         return 0;
-    cairn_err_set(err, -CAIRN_ENOTFOUND, 0, "task",
+    /* "Not found", as a status, is about programs and files. */
+    cairn_err_set(err, -CAIRN_EUSAGE, 0, "task",
                   "no task, and no coroutine of one, is called %.100s", tally->filter.task);
     cairn_err_add(err, count > 0 ? "`cairn report --by task` lists them."
                                  : "There are none: tasks are what asyncio runs.");

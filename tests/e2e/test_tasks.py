@@ -206,6 +206,9 @@ def test_what_is_told_of_one_task_in_words(cairn, file):
 
 @pytest.mark.parametrize("words, status, said", [
     (["report", "--task", "nosuch"], harness.USAGE, "no task, and no coroutine of one, is called nosuch"),
+    (["html", "--task", "nosuch"], harness.USAGE, "no task, and no coroutine of one, is called nosuch"),
+    (["query", "overview", "--task", "nosuch"], harness.USAGE, "is called nosuch"),
+    (["export", "-f", "collapsed", "--task", "nosuch"], harness.USAGE, "is called nosuch"),
     (["report", "--task", "main", "--from", "1s"], harness.USAGE, "told of the whole recording"),
     (["report", "--task", "main", "--while", "gc"], harness.USAGE, "told of the whole recording"),
     (["report", "--task", "main", "--metric", "counted"], harness.USAGE, "told of the whole recording"),
