@@ -18,6 +18,7 @@
 #include "writer.h"
 
 #define SOCKETS_MAX 65536u
+#define SOCKETS_SPARE 64u
 #define SOCKET_BYTES_MAX ((size_t)8 << 20)
 #define OBJECTS_MAX 4096u      /* that name an object, of one process: then calls alone */
 #define TABLES_NS 100000000ull /* the kernel's tables of sockets are long */
@@ -80,6 +81,24 @@ static void on_socket(void *ctx, uint64_t inode, const char *text)
         cairn_map_put(&waits->sockets, inode, 0, id);
 }
 
+/* What is known of sockets that are over goes before it is more than what is known of the others:
+ * who ends one tells nobody, and its number may come again. */
+static void read_tables(struct cairn_waits *waits, pid_t pid)
+{
+    bool anew = waits->sockets.count >= waits->sockets_most;
+
+    if (anew) {
+        cairn_map_clear(&waits->sockets);
+        cairn_intern_release(&waits->texts);
+        (void)cairn_intern_init(&waits->texts, SOCKET_BYTES_MAX); /* fails: without addresses */
+    }
+    cairn_netsockets_each(pid, on_socket, waits);
+    if (anew)
+        waits->sockets_most = 2 * waits->sockets.count + SOCKETS_SPARE;
+    if (waits->sockets_most > SOCKETS_MAX)
+        waits->sockets_most = SOCKETS_MAX;
+}
+
 /* "socket", and its addresses where the kernel's tables have them: they are read again when one is
  * met that was not in them, but not all the time. */
 static void socket_text(struct cairn_waits *waits, pid_t pid, uint64_t inode, uint64_t now_ns,
@@ -91,7 +110,7 @@ static void socket_text(struct cairn_waits *waits, pid_t pid, uint64_t inode, ui
     if (!cairn_map_get(&waits->sockets, inode, 0, &id) &&
         (!waits->sockets_ns || now_ns - waits->sockets_ns >= TABLES_NS)) {
         waits->sockets_ns = now_ns;
-        cairn_netsockets_each(pid, on_socket, waits);
+        read_tables(waits, pid);
         if (!cairn_map_get(&waits->sockets, inode, 0, &id))
             cairn_map_put(&waits->sockets, inode, 0, 0); /* of a kind that has no address */
     }

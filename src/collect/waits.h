@@ -39,6 +39,7 @@ struct cairn_waits {
     struct cairn_map sockets; /* inode to the text of its addresses, in `texts` */
     struct cairn_intern texts;
     uint64_t sockets_ns; /* when the kernel's tables were last read */
+    size_t sockets_most; /* from so many on, they are read anew and the rest is forgotten */
     uint32_t last_on;    /* the highest string that was given out … */
     uint32_t on_count;   /* … and how many that named an object */
 };

@@ -423,6 +423,40 @@ static void test_texts_of_the_kernel_are_read(void **state)
     assert_int_equal(call.stack, 0x7ffe);
 }
 
+static size_t wait_at_a_new_socket(struct cairn_waits *waits, uint64_t now_ns)
+{
+    const struct cairn_waiter self = {getpid(), getpid(), NULL, NULL};
+    struct cairn_proc_syscall call = {.number = SYS_recvfrom};
+    struct cairn_buf text;
+    int pair[2];
+
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
+    call.args[0] = (uint64_t)pair[0];
+    cairn_buf_init(&text, 4096);
+    cairn_waits_describe(waits, &self, &call, now_ns, &text);
+    assert_string_equal(cairn_buf_cstr(&text), "recvfrom socket unix");
+    cairn_buf_release(&text);
+    close(pair[0]);
+    close(pair[1]);
+    return waits->sockets.count;
+}
+
+/* Who makes a connection a second, for days, has no more of them than there are at once. */
+static void test_sockets_that_are_over_are_forgotten(void **state)
+{
+    enum { SOCKETS = 3000, SOME = 500 };
+    struct cairn_waits waits;
+    size_t first, last = 0;
+
+    (void)state;
+    assert_int_equal(cairn_waits_init(&waits), 0);
+    first = wait_at_a_new_socket(&waits, 1);
+    for (uint64_t i = 1; i < SOCKETS; i++)
+        last = wait_at_a_new_socket(&waits, 1 + i * 1000000000u);
+    assert_in_range(last, 1, 3 * first + SOME);
+    cairn_waits_release(&waits);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -431,6 +465,7 @@ int main(void)
         cmocka_unit_test(test_a_call_without_a_name_is_shown_by_number),
         cmocka_unit_test(test_tables_of_sockets_are_read),
         cmocka_unit_test(test_texts_of_the_kernel_are_read),
+        cmocka_unit_test(test_sockets_that_are_over_are_forgotten),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
