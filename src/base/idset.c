@@ -80,3 +80,25 @@ int cairn_idset_add(struct cairn_idset *set, uint64_t hash, uint32_t id)
     set->count++;
     return 0;
 }
+
+void cairn_idset_remove(struct cairn_idset *set, uint64_t hash, uint32_t id)
+{
+    size_t last = set->cap - 1, hole = hash & last;
+
+    if (set->cap == 0)
+        return;
+    for (; set->slots[hole].id != id; hole = (hole + 1) & last)
+        if (set->slots[hole].id == 0)
+            return;
+    /* Whoever was put off beyond the hole, on the way from its own place, takes it. */
+    for (size_t at = (hole + 1) & last; set->slots[at].id != 0; at = (at + 1) & last) {
+        size_t put_off = (at - (set->slots[at].hash & last)) & last;
+
+        if (put_off >= ((at - hole) & last)) {
+            set->slots[hole] = set->slots[at];
+            hole = at;
+        }
+    }
+    set->slots[hole].id = 0;
+    set->count--;
+}

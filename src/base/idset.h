@@ -2,7 +2,7 @@
  *
  * A set of ids under hashes: the entries themselves stand where their owner keeps them, and are
  * compared there. A slot is 8 bytes, a quarter of what a map takes whose keys are copies.
- * Ids are 1 and up. Open addressing; nothing is ever taken out.
+ * Ids are 1 and up. Open addressing.
  * Owner: the set owns its slots. Threads: one at a time.
  */
 #ifndef CAIRN_IDSET_H
@@ -31,5 +31,8 @@ uint32_t cairn_idset_next(const struct cairn_idset *set, uint64_t hash, size_t *
 
 /* The id must not be there yet. 0, -CAIRN_ENOMEM (nothing changed). */
 int cairn_idset_add(struct cairn_idset *set, uint64_t hash, uint32_t id);
+
+/* Takes an id out that came under this hash; nothing happens when it is not there. */
+void cairn_idset_remove(struct cairn_idset *set, uint64_t hash, uint32_t id);
 
 #endif

@@ -28,10 +28,12 @@ static int write_worker(struct cairn_writer *writer, const struct cairn_subject 
         if (!name.size_bytes)
             name = (struct cairn_span){(const uint8_t *)stat.comm, strlen(stat.comm)};
     } else if (worker->track && !name.size_bytes) {
-        return 0; /* gone meanwhile: it keeps the name it had */
+        return 0;                  /* gone meanwhile: it keeps the name it had */
+    } else if (!name.size_bytes) { /* gone already: a thread begins with its maker's */
+        name = (struct cairn_span){(const uint8_t *)subject->comm, strlen(subject->comm)};
     }
     def.start_ns = worker->start_ns;
-    CAIRN_TRY(cairn_writer_string(writer, name, &def.name));
+    CAIRN_TRY(cairn_writer_track_name(writer, name, &def.name));
     return cairn_writer_track(writer, &def, &worker->track);
 }
 
@@ -56,9 +58,10 @@ int cairn_tracks_process(struct cairn_writer *writer, uint32_t boot_id, uint32_t
         memcpy(stat.comm, subject->comm, sizeof(stat.comm));
     cairn_proc_cmdline(subject->pid, &text); /* fails: it is empty then */
     subject->nameless = text.size_bytes == 0;
-    code = cairn_writer_str(writer, stat.comm, &def.name);
+    code = cairn_writer_track_name(
+        writer, (struct cairn_span){(const uint8_t *)stat.comm, strlen(stat.comm)}, &def.name);
     if (code >= 0)
-        code = cairn_writer_string(writer, cairn_buf_span(&text), &def.detail);
+        code = cairn_writer_track_name(writer, cairn_buf_span(&text), &def.detail);
     if (code >= 0)
         code = cairn_writer_track(writer, &def, &subject->track);
     cairn_buf_release(&text);

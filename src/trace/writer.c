@@ -8,7 +8,6 @@
 #include "alloc.h"
 #include "clock.h"
 
-#define TEXT_MAX_BYTES ((size_t)1 << 30)  /* all strings of a writer */
 #define ARENA_MAX_BYTES ((size_t)1 << 30) /* line tables, build ids */
 #define ENV_MAX_BYTES ((size_t)4 << 20)
 #define COUNTERS_MAX 1024
@@ -46,12 +45,12 @@ static int begin(struct cairn_writer *writer)
     cairn_map_init(&writer->codes_by_content, CAIRN_IDS_MAX);
     cairn_idset_init(&writer->locations_by_content);
     cairn_idset_init(&writer->stacks_by_content);
-    cairn_writer_tracks_init(&writer->tracks);
+    cairn_writer_strings_init(&writer->strings);
+    cairn_writer_tracks_init(&writer->tracks, &writer->strings);
     cairn_buf_init(&writer->env, ENV_MAX_BYTES);
     cairn_buf_init(&writer->column, BUF_MAX_BYTES);
     cairn_buf_init(&writer->body, BUF_MAX_BYTES);
     cairn_buf_init(&writer->out, BUF_MAX_BYTES);
-    CAIRN_TRY(cairn_intern_init(&writer->strings, TEXT_MAX_BYTES));
     CAIRN_TRY(begin_parts(writer));
     writer->options.role = cairn_arena_dup(&writer->arena, role, strlen(role));
     return writer->options.role == NULL ? -CAIRN_ENOMEM : 0;
@@ -116,7 +115,7 @@ void cairn_writer_free(struct cairn_writer *writer)
     cairn_map_release(&writer->codes_by_content);
     cairn_idset_release(&writer->locations_by_content);
     cairn_idset_release(&writer->stacks_by_content);
-    cairn_intern_release(&writer->strings);
+    cairn_writer_strings_release(&writer->strings);
     cairn_arena_release(&writer->arena);
     cairn_buf_release(&writer->env);
     cairn_buf_release(&writer->column);
@@ -158,19 +157,20 @@ static size_t cut_bytes(struct cairn_span bytes, size_t max_bytes)
     return cut;
 }
 
-static int intern(struct cairn_writer *writer, struct cairn_span bytes, uint32_t *ret_id)
+static int add_string(struct cairn_writer *writer, struct cairn_span bytes, bool lasting,
+                      uint32_t *ret_id)
 {
-    uint32_t id;
+    struct cairn_part_state *state = &writer->parts[CAIRN_PART_STRING];
 
-    CAIRN_TRY(reserve_stamp(writer, CAIRN_PART_STRING));
-    CAIRN_TRY(cairn_intern_add(&writer->strings, bytes, &id));
-    if (id == cairn_writer_count(writer, CAIRN_PART_STRING))
-        add_stamp(writer, CAIRN_PART_STRING, bytes.size_bytes + 2);
-    *ret_id = id;
+    CAIRN_TRY(cairn_writer_strings_add(&writer->strings, bytes, lasting, ret_id));
+    if (writer->strings.count > state->count)
+        writer->dict_bytes += bytes.size_bytes + 2;
+    state->count = writer->strings.count;
     return 0;
 }
 
-int cairn_writer_string(struct cairn_writer *writer, struct cairn_span bytes, uint32_t *ret_id)
+static int add_cut(struct cairn_writer *writer, struct cairn_span bytes, bool lasting,
+                   uint32_t *ret_id)
 {
     static const char ellipsis[] = "\xe2\x80\xa6";
     const size_t tail_bytes = sizeof(ellipsis) - 1;
@@ -178,13 +178,23 @@ int cairn_writer_string(struct cairn_writer *writer, struct cairn_span bytes, ui
     int code;
 
     if (bytes.size_bytes <= CAIRN_STRING_MAX_BYTES)
-        return intern(writer, bytes, ret_id);
+        return add_string(writer, bytes, lasting, ret_id);
     cairn_buf_init(&cut, CAIRN_STRING_MAX_BYTES);
     cairn_buf_add(&cut, bytes.data, cut_bytes(bytes, CAIRN_STRING_MAX_BYTES - tail_bytes));
     cairn_buf_add(&cut, ellipsis, tail_bytes);
-    code = cut.code < 0 ? cut.code : intern(writer, cairn_buf_span(&cut), ret_id);
+    code = cut.code < 0 ? cut.code : add_string(writer, cairn_buf_span(&cut), lasting, ret_id);
     cairn_buf_release(&cut);
     return code;
+}
+
+int cairn_writer_string(struct cairn_writer *writer, struct cairn_span bytes, uint32_t *ret_id)
+{
+    return add_cut(writer, bytes, true, ret_id);
+}
+
+int cairn_writer_track_name(struct cairn_writer *writer, struct cairn_span bytes, uint32_t *ret_id)
+{
+    return add_cut(writer, bytes, false, ret_id);
 }
 
 int cairn_writer_str(struct cairn_writer *writer, const char *str, uint32_t *ret_id)

@@ -45,6 +45,10 @@ int cairn_writer_location(struct cairn_writer *writer, const struct cairn_locati
 int cairn_writer_stack(struct cairn_writer *writer, uint32_t parent, uint32_t location,
                        uint32_t *ret_id);
 
+/* A string that only tracks are called by: its memory goes with them. Given to cairn_writer_track()
+ * at once, and to nothing else. */
+int cairn_writer_track_name(struct cairn_writer *writer, struct cairn_span bytes, uint32_t *ret_id);
+
 /* *ret_id 0 makes a new track, else the entry of that id is replaced (a name became known). */
 int cairn_writer_track(struct cairn_writer *writer, const struct cairn_track_def *def,
                        uint32_t *ret_id);

@@ -58,7 +58,7 @@ void cairn_encode_entry(struct cairn_writer *writer, enum cairn_part part, uint3
 
     switch (part) {
     case CAIRN_PART_STRING:
-        cairn_buf_bytes(buf, cairn_intern_get(&writer->strings, id));
+        cairn_buf_bytes(buf, cairn_writer_strings_get(&writer->strings, id));
         break;
     case CAIRN_PART_CODE:
         put_code(buf, &writer->codes.items[id].def);

@@ -1,20 +1,21 @@
 /* writer_parts.h: what the files of the writer share; nobody else includes it.
  *
  * Every definition is kept, so that it can be sent again when the sink has gone on to a new file;
- * but for tracks that are over (writer_tracks.h). An entry was sent to the file at hand when its
- * stamp equals `epoch`. A new file raises the epoch, and so does a flush that failed half way: then
- * nothing counts as sent, entries go out once more as rows refer to them, and twice the same entry
- * does no harm.
+ * but for tracks that are over (writer_tracks.h), and what they were called (writer_strings.h). An
+ * entry was sent to the file at hand when its stamp equals `epoch`. A new file raises the epoch,
+ * and so does a flush that failed half way: then nothing counts as sent, entries go out once more
+ * as rows refer to them, and twice the same entry does no harm.
  */
 #ifndef CAIRN_WRITER_PARTS_H
 #define CAIRN_WRITER_PARTS_H
 
+#include "arena.h"
 #include "buf.h"
 #include "idset.h"
-#include "intern.h"
 #include "map.h"
 #include "vec.h"
 #include "writer.h"
+#include "writer_strings.h"
 #include "writer_tracks.h"
 
 #define CAIRN_IDS_MAX ((size_t)UINT32_MAX)
@@ -32,7 +33,7 @@ enum cairn_part { /* the dictionaries that have ids */
 
 struct cairn_part_state {
     size_t count;               /* ids that were given out, 0 included */
-    CAIRN_VEC(uint32_t) stamps; /* by id; those of tracks are with them, and go with them */
+    CAIRN_VEC(uint32_t) stamps; /* by id; those of strings and tracks are with them */
     CAIRN_VEC(uint32_t) again;  /* older ids that go out with this chunk */
     size_t fresh;               /* the first id that was never sent */
 };
@@ -83,7 +84,7 @@ struct cairn_writer {
     bool introduced; /* the WRITER section is in the file at hand */
 
     struct cairn_arena arena;
-    struct cairn_intern strings;
+    struct cairn_writer_strings strings;
     struct cairn_map codes_by_content; /* the last one; `lines` are not part of the key */
     struct cairn_idset locations_by_content, stacks_by_content;
     CAIRN_VEC(struct cairn_writer_code) codes;

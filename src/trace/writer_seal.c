@@ -20,11 +20,13 @@ static const struct section_of_part sections[] = {
     {CAIRN_PART_STACK, CAIRN_SECTION_STACKS},   {CAIRN_PART_TRACK, CAIRN_SECTION_TRACKS},
 };
 
-/* NULL: it is a track, and was said to be over. */
+/* NULL: it is a track, and was said to be over, or what such a track was called. */
 static uint32_t *stamp_of(struct cairn_writer *writer, enum cairn_part part, uint32_t id)
 {
     if (part == CAIRN_PART_TRACK)
         return cairn_writer_tracks_stamp(&writer->tracks, id);
+    if (part == CAIRN_PART_STRING)
+        return cairn_writer_strings_stamp(&writer->strings, id);
     return &writer->parts[part].stamps.items[id];
 }
 

@@ -7,9 +7,10 @@
 
 #define BLOCKS_MAX ((size_t)UINT32_MAX / CAIRN_TRACK_BLOCK)
 
-void cairn_writer_tracks_init(struct cairn_writer_tracks *tracks)
+void cairn_writer_tracks_init(struct cairn_writer_tracks *tracks,
+                              struct cairn_writer_strings *strings)
 {
-    *tracks = (struct cairn_writer_tracks){0};
+    *tracks = (struct cairn_writer_tracks){.strings = strings};
     cairn_map_init(&tracks->blocks, BLOCKS_MAX);
 }
 
@@ -74,6 +75,18 @@ static void count_child(struct cairn_writer_tracks *tracks, uint32_t parent, uin
         kept->children += more;
 }
 
+static void hold_names(struct cairn_writer_tracks *tracks, const struct cairn_track_def *def)
+{
+    cairn_writer_strings_hold(tracks->strings, def->name);
+    cairn_writer_strings_hold(tracks->strings, def->detail);
+}
+
+static void let_names_go(struct cairn_writer_tracks *tracks, const struct cairn_track_def *def)
+{
+    cairn_writer_strings_let_go(tracks->strings, def->name);
+    cairn_writer_strings_let_go(tracks->strings, def->detail);
+}
+
 int cairn_writer_tracks_put(struct cairn_writer_tracks *tracks, uint32_t id,
                             const struct cairn_track_def *def)
 {
@@ -85,6 +98,8 @@ int cairn_writer_tracks_put(struct cairn_writer_tracks *tracks, uint32_t id,
     if (!kept)
         return 0; /* nobody will ask for it */
     count_child(tracks, kept->def.parent, (uint32_t)-1);
+    hold_names(tracks, def);
+    let_names_go(tracks, &kept->def);
     kept->def = *def;
     count_child(tracks, def->parent, 1);
     return 0;
@@ -111,6 +126,7 @@ static void drop(struct cairn_writer_tracks *tracks, uint32_t id)
 
         id = kept->def.parent;
         kept->state = CAIRN_KEPT_GONE;
+        let_names_go(tracks, &kept->def);
         cairn_map_get(&tracks->blocks, number, 0, &block);
         if (++block_of(block)->gone == CAIRN_TRACK_BLOCK) {
             cairn_map_remove(&tracks->blocks, number, 0);

@@ -12,6 +12,7 @@
 #include "map.h"
 #include "vec.h"
 #include "wire.h"
+#include "writer_strings.h"
 
 /* Few: a task's track stays, and keeps its block. */
 #define CAIRN_TRACK_BLOCK 8
@@ -31,12 +32,14 @@ struct cairn_track_block {
 };
 
 struct cairn_writer_tracks {
+    struct cairn_writer_strings *strings; /* borrowed: what they are called */
     struct cairn_map blocks;  /* number of it -> struct cairn_track_block *; those that are kept */
     uint32_t made;            /* how many there have been */
     CAIRN_VEC(uint32_t) over; /* since the last cairn_writer_tracks_drop() */
 };
 
-void cairn_writer_tracks_init(struct cairn_writer_tracks *tracks);
+void cairn_writer_tracks_init(struct cairn_writer_tracks *tracks,
+                              struct cairn_writer_strings *strings);
 
 void cairn_writer_tracks_release(struct cairn_writer_tracks *tracks);
 

@@ -247,6 +247,36 @@ def test_run_without_a_program_is_bad_usage(cairn):
     assert ended.out == b"" and ended.err
 
 
+MANY_NAMES = """
+import threading, time
+for _ in range(600):
+    threads = [threading.Thread(target=time.sleep, args=(0.002,)) for _ in range(12)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+"""
+
+
+def test_a_name_stays_with_its_thread_in_every_file(cairn, python, folder):
+    """Names of threads are let go of when the threads are over: 7,200 here, none twice."""
+    (folder / "many.py").write_text(MANY_NAMES)
+    options = ["-r", "1khz", "--rotate", "64k", "-o", folder / "x.cairn"]
+    cairn("run", *options, "--", python.executable, folder / "many.py").expect()
+    assert len(list(folder.glob("x.cairn*"))) > 1, "it was large enough to be rotated"
+    rows = cairn.report(folder / "x.cairn", "--by", "thread", "--limit", "100000")["rows"]
+    numbers = {}
+    for row in rows:
+        found = re.fullmatch(r"Thread-(\d+)( \(sleep\))?", row["qualname"])
+        if found:
+            numbers.setdefault(int(found[1]), []).append(row["tid"])
+        else:  # it was over before Python's word of it was read, or it is the first
+            assert row["qualname"] == "MainThread" or row["qualname"].startswith("python"), row
+    assert len(numbers) > 2000
+    assert max(map(len, numbers.values())) == 1
+    assert cairn.report(folder / "x.cairn")["quality"]["unknown_refs"] == 0
+
+
 def test_a_set_of_files_is_read_as_one(cairn, python, folder):
     out = folder / "x.cairn"
     options = ["-r", "max", "--rotate", "64k"]

@@ -27,7 +27,8 @@ def spin():
 
 
 def in_threads():
-    threads = [threading.Thread(target=spin, name=f"soak-{i}") for i in range(3)]
+    """One has a name that no other ever had."""
+    threads = [threading.Thread(target=spin, name=f"soak-{i}" if i else None) for i in range(3)]
     for thread in threads:
         thread.start()
     for thread in threads:

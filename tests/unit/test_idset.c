@@ -72,6 +72,37 @@ static void test_an_id_is_met_once(void **state)
     cairn_idset_release(&set);
 }
 
+/* Of ids that all want one place, of some that want others, and across the end of the slots: the
+ * rest is found whichever goes first. */
+static void test_what_is_taken_out_hides_nothing(void **state)
+{
+    static const uint64_t hashes[] = {15, 15, 14, 15, 0, 1, 0, 15, 1, 14, 2};
+    enum { COUNT = sizeof(hashes) / sizeof(hashes[0]) };
+
+    (void)state;
+    for (uint32_t first = 0; first < COUNT; first++) {
+        struct cairn_idset set;
+
+        cairn_idset_init(&set);
+        cairn_idset_remove(&set, 15, 1); /* of nothing */
+        for (uint32_t id = 1; id <= COUNT; id++)
+            assert_int_equal(cairn_idset_add(&set, hashes[id - 1], id), 0);
+        for (uint32_t gone = 1; gone <= COUNT; gone++) {
+            uint32_t id = (first + gone) % COUNT + 1;
+
+            cairn_idset_remove(&set, hashes[id - 1], id);
+            cairn_idset_remove(&set, hashes[id - 1], id);
+            assert_int_equal(set.count, COUNT - gone);
+            for (uint32_t i = 1; i <= COUNT; i++) {
+                bool over = (i + COUNT - 1 - first - 1) % COUNT < gone;
+
+                assert_int_equal(holds(&set, hashes[i - 1], i), !over);
+            }
+        }
+        cairn_idset_release(&set);
+    }
+}
+
 static void test_no_memory_loses_nothing(void **state)
 {
     struct cairn_idset set;
@@ -100,6 +131,7 @@ int main(void)
         cmocka_unit_test(test_an_empty_set_holds_nothing),
         cmocka_unit_test(test_every_id_is_found_under_its_hash),
         cmocka_unit_test(test_an_id_is_met_once),
+        cmocka_unit_test(test_what_is_taken_out_hides_nothing),
         cmocka_unit_test(test_no_memory_loses_nothing),
     };
 

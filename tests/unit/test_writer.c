@@ -426,12 +426,18 @@ static void test_tracks_that_are_over_take_no_memory(void **state)
     struct scene *scene = *state;
     size_t before_bytes = 0;
     uint32_t first = 0;
+    char name[32];
 
     assert_int_equal(cairn_writer_track(scene->writer, &def, &first), 0);
     for (uint32_t i = 0; i < PIECE * PIECES; i++) {
         uint32_t id = 0;
 
         def.number = i;
+        snprintf(name, sizeof(name), "Thread-%u (work)", i);
+        assert_int_equal(
+            cairn_writer_track_name(
+                scene->writer, (struct cairn_span){(const uint8_t *)name, strlen(name)}, &def.name),
+            0);
         assert_int_equal(cairn_writer_track(scene->writer, &def, &id), 0);
         assert_int_equal(
             cairn_writer_row(scene->writer, CAIRN_ROW_SAMPLE, columns, 1, (const uint64_t[]){id}),

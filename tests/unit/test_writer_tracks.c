@@ -10,12 +10,14 @@
 
 #define THREADS ((uint32_t)(3 * CAIRN_TRACK_BLOCK))
 
+static struct cairn_writer_strings strings;
 static struct cairn_writer_tracks tracks;
 
 static int setup(void **state)
 {
     (void)state;
-    cairn_writer_tracks_init(&tracks);
+    cairn_writer_strings_init(&strings);
+    cairn_writer_tracks_init(&tracks, &strings);
     return 0;
 }
 
@@ -23,6 +25,7 @@ static int teardown(void **state)
 {
     (void)state;
     cairn_writer_tracks_release(&tracks);
+    cairn_writer_strings_release(&strings);
     return 0;
 }
 
