@@ -107,6 +107,7 @@ void cairn_processes_remove(struct cairn_sampler *sampler, size_t at)
     cairn_runs_end(sampler, subject);
     cairn_runs_keep_code(sampler, cairn_tasks_end(subject, sampler->writer));
     give_up(sampler, subject);
+    cairn_tasks_end_tracks(subject, sampler->writer);
     cairn_tracks_end(sampler->writer, subject);
     note_gone(sampler, subject->pid, subject->parent);
     cairn_subject_free(subject);

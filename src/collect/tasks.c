@@ -33,6 +33,7 @@ CAIRN_VEC_DECLARE(groups, struct group);
 
 struct cairn_tasks {
     struct cairn_map tracks; /* {thread's track, name or coroutine} to a track */
+    uint64_t made;           /* tracks, so far */
     struct groups open, now; /* of the last round, and of this */
     struct cairn_map index;  /* {track, stack and state} to a place in `now` */
     uint64_t round_at_ns, last_ns;
@@ -109,7 +110,7 @@ static int track_of(struct cairn_subject *subject, struct cairn_writer *writer,
     }
     if (tasks->tracks.count == TRACKS_MAX)
         return 0;
-    def.number = tasks->tracks.count + 1;
+    def.number = ++tasks->made;
     CAIRN_TRY(cairn_writer_track(writer, &def, &track));
     code = cairn_map_put(&tasks->tracks, (uint64_t)def.parent << 32 | def.name, def.detail, track);
     *ret_track = track;
@@ -235,14 +236,63 @@ int cairn_tasks_look(struct cairn_subject *subject, struct cairn_writer *writer,
     return code;
 }
 
+/* The tracks that tasks may have as parents. 0 or -CAIRN_ENOMEM. */
+static int find_alive(const struct cairn_subject *subject, struct cairn_map *alive)
+{
+    CAIRN_TRY(cairn_map_put(alive, subject->track, 0, 0));
+    for (size_t i = 0; i < subject->workers.count; i++)
+        CAIRN_TRY(cairn_map_put(alive, subject->workers.items[i]->track, 0, 0));
+    return 0;
+}
+
+/* Fills `kept` with those of living threads; fails: all stay. */
+static int find_kept(const struct cairn_tasks *tasks, const struct cairn_map *alive,
+                     struct cairn_map *kept)
+{
+    uint64_t parent_name, detail, track, none;
+    size_t at = 0;
+
+    while (cairn_map_next(&tasks->tracks, &at, &parent_name, &detail, &track))
+        if (cairn_map_get(alive, parent_name >> 32, 0, &none))
+            CAIRN_TRY(cairn_map_put(kept, parent_name, detail, track));
+    return 0;
+}
+
+/* A thread that is over has no tasks any more, nor a row of theirs that is open. */
+static void forget_over(struct cairn_subject *subject, struct cairn_writer *writer)
+{
+    struct cairn_tasks *tasks = subject->tasks;
+    uint64_t parent_name, detail, track, none;
+    struct cairn_map alive, kept;
+    size_t at = 0;
+
+    if (!tasks->tracks.count)
+        return;
+    cairn_map_init(&alive, TRACKS_MAX);
+    cairn_map_init(&kept, TRACKS_MAX);
+    if (find_alive(subject, &alive) == 0 && find_kept(tasks, &alive, &kept) == 0 &&
+        kept.count < tasks->tracks.count) {
+        while (cairn_map_next(&tasks->tracks, &at, &parent_name, &detail, &track))
+            if (!cairn_map_get(&kept, parent_name, detail, &none))
+                cairn_writer_track_end(writer, (uint32_t)track);
+        cairn_map_release(&tasks->tracks);
+        tasks->tracks = kept;
+        cairn_map_init(&kept, TRACKS_MAX);
+    }
+    cairn_map_release(&alive);
+    cairn_map_release(&kept);
+}
+
 int cairn_tasks_settle(struct cairn_subject *subject, struct cairn_writer *writer)
 {
     struct cairn_tasks *tasks = subject->tasks;
 
-    for (size_t i = 0; tasks && i < tasks->open.count; i++)
+    if (!tasks)
+        return 0;
+    for (size_t i = 0; i < tasks->open.count; i++)
         CAIRN_TRY(write_group(writer, &tasks->open.items[i]));
-    if (tasks)
-        tasks->open.count = 0;
+    tasks->open.count = 0;
+    forget_over(subject, writer);
     return 0;
 }
 
@@ -255,4 +305,14 @@ int cairn_tasks_end(struct cairn_subject *subject, struct cairn_writer *writer)
         subject->tasks->last_ns = 0;
     }
     return code;
+}
+
+void cairn_tasks_end_tracks(struct cairn_subject *subject, struct cairn_writer *writer)
+{
+    uint64_t parent_name, detail, track;
+    size_t at = 0;
+
+    while (subject->tasks &&
+           cairn_map_next(&subject->tasks->tracks, &at, &parent_name, &detail, &track))
+        cairn_writer_track_end(writer, (uint32_t)track);
 }

@@ -27,6 +27,9 @@ int cairn_tasks_settle(struct cairn_subject *subject, struct cairn_writer *write
 /* The same before the process, or the program in it, is given up. */
 int cairn_tasks_end(struct cairn_subject *subject, struct cairn_writer *writer);
 
+/* The process is gone: nothing will tell of its tasks any more. */
+void cairn_tasks_end_tracks(struct cairn_subject *subject, struct cairn_writer *writer);
+
 struct cairn_tasks;                               /* what a subject keeps of its tasks */
 void cairn_tasks_free(struct cairn_tasks *tasks); /* NULL allowed */
 

@@ -21,25 +21,34 @@ def resident_bytes(pid):
     return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * PAGE_BYTES
 
 
+def watch(process, seconds):
+    """(memory in bytes, descriptors) of the collector, some 200 times."""
+    looks, begun = [], time.monotonic()
+    while process.poll() is None and time.monotonic() - begun < seconds:
+        try:
+            looks.append((resident_bytes(process.pid), len(os.listdir(f"/proc/{process.pid}/fd"))))
+        except (FileNotFoundError, IndexError):
+            break
+        time.sleep(seconds / 200)  # a look, not a wait: what is seen is a series of values
+    assert len(looks) > 50
+    return looks
+
+
+def most(looks, quarter):
+    part = len(looks) // 4
+    return [max(column) for column in zip(*looks[quarter * part : (quarter + 1) * part])]
+
+
 @pytest.mark.timeout(SECONDS + 2 * harness.DEADLINE_S)
 def test_neither_memory_nor_descriptors_grow(cairn, python, folder):
     file = folder / "x.cairn"
     options = ["-r", "1khz", "--rotate", "64k", "-o", file]
     process = cairn.spawn("run", *options, "--", *python.command("soak.py", SECONDS))
-    looks, begun = [], time.monotonic()
-    while process.poll() is None and time.monotonic() - begun < SECONDS:
-        try:
-            looks.append((resident_bytes(process.pid), len(os.listdir(f"/proc/{process.pid}/fd"))))
-        except (FileNotFoundError, IndexError):
-            break
-        time.sleep(SECONDS / 200)  # a look, not a wait: what is seen is a series of values
+    looks = watch(process, SECONDS)
     ended = harness.finish(process, deadline_s=harness.DEADLINE_S).expect()
     made = ended.last_json()
     assert min(made.values()) > 0, made
-    assert len(looks) > 50
-    second = looks[len(looks) // 2 :]
-    memory, files = [max(column) for column in zip(*second[len(second) // 2 :])]
-    memory_before, files_before = [max(column) for column in zip(*second[: len(second) // 2])]
+    (memory_before, files_before), (memory, files) = most(looks, 2), most(looks, 3)
     print(f"\n{made}: {looks[0][0] >> 10}, {memory_before >> 10}, {memory >> 10} KiB")
     assert memory - memory_before <= GROWTH_MAX
     assert files - files_before <= FILES_GROWTH_MAX
@@ -47,4 +56,21 @@ def test_neither_memory_nor_descriptors_grow(cairn, python, folder):
     quality = report["quality"]
     assert len(sorted(folder.glob("x.cairn*"))) > 1, "the files rotated"
     assert quality["bytes"] == sum(path.stat().st_size for path in folder.glob("x.cairn*"))
+    assert quality["unknown_refs"] == 0
     assert report["recording"]["processes"] + quality["unseen"] == made["children"] + 1
+
+
+def test_nor_do_loops_of_threads_that_are_over_take_memory(cairn, python, folder):
+    """Each has tasks, and they have tracks: 270 bytes for each of some 400 threads a second once."""
+    file, seconds = folder / "x.cairn", 20
+    process = cairn.spawn("run", "-r", "1khz", "-o", file, "--",
+                          *python.command("thread_loops.py", seconds))
+    looks = watch(process, seconds)
+    made = harness.finish(process, deadline_s=harness.DEADLINE_S).expect().last_json()
+    (before, _), (after, _) = most(looks, 1), most(looks, 3)
+    print(f"\n{made}: {before >> 10}, {after >> 10} KiB")
+    assert after - before <= GROWTH_MAX // 2
+    report = cairn.report(file)
+    assert report["quality"]["unknown_refs"] == 0
+    told = [task for task in report["tasks"] if task["coroutine"] == "sleep"]
+    assert told and min(task["waiting_s"] for task in told) > 0

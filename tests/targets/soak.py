@@ -26,19 +26,20 @@ def spin():
         count_down(20)
 
 
+async def nap():
+    await asyncio.sleep(PIECE_S / 4)
+    count_down(50)
+
+
 def in_threads():
-    """One has a name that no other ever had."""
-    threads = [threading.Thread(target=spin, name=f"soak-{i}" if i else None) for i in range(3)]
+    """One has a name that no other ever had, and one a loop of its own."""
+    threads = [threading.Thread(target=spin), threading.Thread(target=spin, name="soak"),
+               threading.Thread(target=lambda: asyncio.run(nap()), name="soak-loop")]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
     made["threads"] += len(threads)
-
-
-async def nap():
-    await asyncio.sleep(PIECE_S / 4)
-    count_down(50)
 
 
 async def nap_all():
