@@ -297,6 +297,24 @@ static bool is_rare(const struct cairn_pycontext *ctx, const struct cairn_pyraw 
     return total > GAP_RARE;
 }
 
+/* The caller stands where it called from now, and at `copied` in its copy. A generator may have been
+ * resumed by another one in between (__enter__ and __exit__ of one manager), and what the copies
+ * hold outside of it belongs to the one of them alone. */
+static int infer(struct cairn_pycontext *ctx, const struct cairn_pyraw *caller, uint64_t copied,
+                 enum cairn_pycheck *ret_check)
+{
+    uint64_t key = cairn_pynotes_key(caller);
+    uint32_t then, now;
+
+    if (caller->generator && caller->instr != copied &&
+        cairn_pynotes_known(&ctx->calls, RESUMER_KEY | (uint32_t)copied, key, &then) &&
+        cairn_pynotes_known(&ctx->calls, RESUMER_KEY | (uint32_t)caller->instr, key, &now) &&
+        then != now)
+        return refuse(CAIRN_PYCHECK_GENERATOR, ret_check);
+    ctx->stats->inferred++;
+    return 0;
+}
+
 int cairn_pylinks_judge(struct cairn_pycontext *ctx, struct cairn_pykept *kept,
                         struct cairn_pyraw *caller, const struct cairn_pyraw *callee,
                         enum cairn_pycheck *ret_check)
@@ -307,7 +325,7 @@ int cairn_pylinks_judge(struct cairn_pycontext *ctx, struct cairn_pykept *kept,
     bool calls = !caller->entry->units || unit_of(caller, caller->instr) & CAIRN_PYUNIT_CALLER;
     /* A generator has a caller only while that is in the call that resumes it. */
     bool hangs = runs || (callee->generator && !is_lost(callee));
-    uint64_t site = 0;
+    uint64_t site = 0, copied = caller->instr;
     int named = find_site(ctx, kept, caller, callee, &site);
 
     CAIRN_TRY(named);
@@ -330,26 +348,20 @@ int cairn_pylinks_judge(struct cairn_pycontext *ctx, struct cairn_pykept *kept,
     }
     /* The link was over when it was copied: where did it call from? */
     if (named) {
-        ctx->stats->inferred++;
         caller->instr = site;
-        return 0;
+        return infer(ctx, caller, copied, ret_check);
     }
     settled = is_settled(kept, caller) && is_settled(kept, callee);
-    if (settled && mend(ctx, caller, callee) && !is_rare(ctx, caller, callee)) {
-        ctx->stats->inferred++;
-        return 0;
-    }
+    if (settled && mend(ctx, caller, callee) && !is_rare(ctx, caller, callee))
+        return infer(ctx, caller, copied, ret_check);
     if (runs && held && cairn_pykept_is_steady(kept, caller, callee, &again))
         return note_call(ctx, caller, callee);
     if (settled && !is_lost(callee) && step_back(caller) && !is_rare(ctx, caller, callee)) {
-        ctx->stats->inferred++;
+        CAIRN_TRY(infer(ctx, caller, copied, ret_check));
         return note_call(ctx, caller, callee);
     }
-    if (settled && !is_lost(callee) && recall(ctx, caller, callee) &&
-        !is_rare(ctx, caller, callee)) {
-        ctx->stats->inferred++;
-        return 0;
-    }
+    if (settled && !is_lost(callee) && recall(ctx, caller, callee) && !is_rare(ctx, caller, callee))
+        return infer(ctx, caller, copied, ret_check);
     if (hooked && !is_lost(callee))
         return 0;
     return refuse(held ? CAIRN_PYCHECK_CALLER : CAIRN_PYCHECK_STACKTOP, ret_check);

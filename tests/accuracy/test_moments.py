@@ -5,7 +5,8 @@ import pytest
 import harness
 
 
-@pytest.mark.parametrize("script, ticks", [("many_stops.py", 20000), ("nested_turns.py", 4000)])
+@pytest.mark.parametrize("script, ticks", [
+    ("many_stops.py", 20000), ("manager_stops.py", 60000), ("nested_turns.py", 4000)])
 def test_no_stack_is_made_of_several(interpreter, script, ticks):
     probe = harness.cairn_binary().parent / "tests" / "unit" / "moments"
     ended = harness.execute([probe, 7, ticks, *interpreter.command(script)]).expect()
