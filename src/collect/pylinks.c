@@ -299,7 +299,7 @@ static bool is_rare(const struct cairn_pycontext *ctx, const struct cairn_pyraw 
 
 /* The caller stands where it called from now, and at `copied` in its copy. A generator may have been
  * resumed by another one in between (__enter__ and __exit__ of one manager), and what the copies
- * hold outside of it belongs to the one of them alone. */
+ * hold outside of it belongs to the one of them alone: at both places it must be the same. */
 static int infer(struct cairn_pycontext *ctx, const struct cairn_pyraw *caller, uint64_t copied,
                  enum cairn_pycheck *ret_check)
 {
@@ -307,9 +307,9 @@ static int infer(struct cairn_pycontext *ctx, const struct cairn_pyraw *caller, 
     uint32_t then, now;
 
     if (caller->generator && caller->instr != copied &&
-        cairn_pynotes_known(&ctx->calls, RESUMER_KEY | (uint32_t)copied, key, &then) &&
-        cairn_pynotes_known(&ctx->calls, RESUMER_KEY | (uint32_t)caller->instr, key, &now) &&
-        then != now)
+        !(cairn_pynotes_known(&ctx->calls, RESUMER_KEY | (uint32_t)copied, key, &then) &&
+          cairn_pynotes_known(&ctx->calls, RESUMER_KEY | (uint32_t)caller->instr, key, &now) &&
+          then == now))
         return refuse(CAIRN_PYCHECK_GENERATOR, ret_check);
     ctx->stats->inferred++;
     return 0;
