@@ -297,9 +297,10 @@ static bool is_rare(const struct cairn_pycontext *ctx, const struct cairn_pyraw 
     return total > GAP_RARE;
 }
 
-/* The caller stands where it called from now, and at `copied` in its copy. A generator may have been
- * resumed by another one in between (__enter__ and __exit__ of one manager), and what the copies
- * hold outside of it belongs to the one of them alone: at both places it must be the same. */
+/* The caller stands where it called from now, and at `copied` in its copy. A generator may have
+ * been resumed by another one in between (__enter__ and __exit__ of one manager), and what the
+ * copies hold outside of it belongs to the one of them alone: at both places it must be the same.
+ */
 static int infer(struct cairn_pycontext *ctx, const struct cairn_pyraw *caller, uint64_t copied,
                  enum cairn_pycheck *ret_check)
 {
