@@ -278,6 +278,8 @@ static int run(struct probe *probe, uint64_t ticks)
 
     if (!wait_ready(probe->pid))
         return -CAIRN_EGONE;
+    /* However this ends, the program would go on for ever. */
+    ptrace(PTRACE_SETOPTIONS, probe->pid, NULL, PTRACE_O_EXITKILL);
     for (size_t i = 0; i < SHIFTS; i++)
         probe->shift_at[i] = NEVER;
     CAIRN_TRY(cairn_pyread_open(probe->pid, &remote, NULL, NULL, &read, &err));
