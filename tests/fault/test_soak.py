@@ -35,8 +35,8 @@ def watch(process, seconds):
 
 
 def most(looks, quarter):
-    part = len(looks) // 4
-    return [max(column) for column in zip(*looks[quarter * part : (quarter + 1) * part])]
+    first, end = len(looks) * quarter // 4, len(looks) * (quarter + 1) // 4
+    return [max(column) for column in zip(*looks[first:end])]
 
 
 @pytest.mark.timeout(SECONDS + 2 * harness.DEADLINE_S)
