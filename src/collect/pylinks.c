@@ -301,7 +301,7 @@ static bool is_rare(const struct cairn_pycontext *ctx, const struct cairn_pyraw 
  * been resumed by another one in between (__enter__ and __exit__ of one manager), and what the
  * copies hold outside of it belongs to the one of them alone: at both places it must be the same.
  */
-static int infer(struct cairn_pycontext *ctx, const struct cairn_pyraw *caller, uint64_t copied,
+static int infer(struct cairn_pycontext *ctx, struct cairn_pyraw *caller, uint64_t copied,
                  enum cairn_pycheck *ret_check)
 {
     uint64_t key = cairn_pynotes_key(caller);
@@ -310,8 +310,10 @@ static int infer(struct cairn_pycontext *ctx, const struct cairn_pyraw *caller, 
     if (caller->generator && caller->instr != copied &&
         !(cairn_pynotes_known(&ctx->calls, RESUMER_KEY | (uint32_t)copied, key, &then) &&
           cairn_pynotes_known(&ctx->calls, RESUMER_KEY | (uint32_t)caller->instr, key, &now) &&
-          then == now))
+          then == now)) {
+        caller->instr = copied; /* what holds of a torn stack is as it was seen */
         return refuse(CAIRN_PYCHECK_GENERATOR, ret_check);
+    }
     ctx->stats->inferred++;
     return 0;
 }

@@ -29,7 +29,7 @@ static int write_worker(struct cairn_writer *writer, const struct cairn_subject 
             name = (struct cairn_span){(const uint8_t *)stat.comm, strlen(stat.comm)};
     } else if (worker->track && !name.size_bytes) {
         return 0;                  /* gone meanwhile: it keeps the name it had */
-    } else if (!name.size_bytes) { /* gone already: a thread begins with its maker's */
+    } else if (!name.size_bytes) { /* gone already: most have the name of their process */
         name = (struct cairn_span){(const uint8_t *)subject->comm, strlen(subject->comm)};
     }
     def.start_ns = worker->start_ns;
