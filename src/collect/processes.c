@@ -129,25 +129,26 @@ static bool has_living_children(const struct cairn_sampler *sampler, pid_t pid)
 }
 
 void cairn_processes_exec(struct cairn_sampler *sampler, struct cairn_subject *subject,
-                          uint64_t start_stack, uint64_t now_ns)
+                          const struct cairn_proc_stat *stat, uint64_t now_ns)
 {
-    bool several;
-    int renewed;
-
     cairn_runs_keep_code(sampler, cairn_tasks_end(subject, sampler->writer));
     if (!has_living_children(sampler, subject->pid))
         cairn_tracks_exec(subject);
     cairn_subject_restart(subject, now_ns);
-    /* Which of its threads goes on under the process' number? */
-    several = subject->workers.count > 1;
-    renewed = cairn_subject_renew_first(subject, now_ns, cairn_runs_gone, sampler);
-    cairn_runs_keep_code(sampler, renewed);
-    if (several || renewed > 0)
-        cairn_remains_forget(subject);
+    /* Which of its threads goes on under the process' number? One that ends goes on no more: what
+     * its end takes is in its book and not in its clock, and what it ran is not to be forgotten. */
+    if (!stat->is_ending) {
+        bool several = subject->workers.count > 1;
+        int renewed = cairn_subject_renew_first(subject, now_ns, cairn_runs_gone, sampler);
+
+        cairn_runs_keep_code(sampler, renewed);
+        if (several || renewed > 0)
+            cairn_remains_forget(subject);
+    }
     subject->first_over = false;
     subject->birth = CAIRN_BIRTH_EXEC;
     subject->exec_ns = subject->name_at_ns = now_ns;
-    subject->start_stack = start_stack;
+    subject->start_stack = stat->start_stack;
     cairn_runs_keep_code(sampler, cairn_processes_write(sampler, subject));
     cairn_runs_keep_code(sampler, cairn_tracks_rename_workers(sampler->writer, subject));
     cairn_runs_keep_code(sampler, cairn_tracks_add_workers(sampler->writer, subject));
@@ -203,7 +204,7 @@ static void on_event(struct cairn_sampler *sampler, const struct cairn_perf_even
         if (!subject && sampler->follow_children)
             cairn_processes_add(sampler, event->pid, 0, true, now_ns); /* fails: gone already */
         else if (subject && cairn_proc_stat(subject->pid, 0, &stat) == 0)
-            cairn_processes_exec(sampler, subject, stat.start_stack, now_ns);
+            cairn_processes_exec(sampler, subject, &stat, now_ns);
         break;
     case CAIRN_PERF_NAME:
         if (subject)

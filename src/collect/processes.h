@@ -18,9 +18,9 @@ int cairn_processes_add(struct cairn_sampler *sampler, pid_t pid, pid_t parent, 
 /* Ends that of place `at`: its rows, its tracks. Those behind it move up. */
 void cairn_processes_remove(struct cairn_sampler *sampler, size_t at);
 
-/* It began another program, whose stack starts at `start_stack`. */
+/* It began another program; `stat`: what the kernel says of it now, when it may be over. */
 void cairn_processes_exec(struct cairn_sampler *sampler, struct cairn_subject *subject,
-                          uint64_t start_stack, uint64_t now_ns);
+                          const struct cairn_proc_stat *stat, uint64_t now_ns);
 
 /* Writes what a process is called by now. 0 or a negative code of the writer. */
 int cairn_processes_write(struct cairn_sampler *sampler, struct cairn_subject *subject);

@@ -16,6 +16,7 @@
 #include "text.h"
 
 #define TEXT_MAX 4096
+#define ENDS_FLAG 0x4u      /* PF_EXITING of the kernel's include/linux/sched.h */
 #define PIDS_MAX (1u << 22) /* the kernel's own limit of pids */
 
 static int code_of(int sys)
@@ -71,6 +72,7 @@ int cairn_proc_stat(pid_t pid, pid_t tid, struct cairn_proc_stat *ret_stat)
     char path[64], text[TEXT_MAX], *open, *close;
     unsigned long long start_ticks, start_stack;
     long ticks_per_s = sysconf(_SC_CLK_TCK);
+    unsigned flags;
     int ppid;
     long threads;
     ssize_t got;
@@ -85,14 +87,15 @@ int cairn_proc_stat(pid_t pid, pid_t tid, struct cairn_proc_stat *ret_stat)
     if (!open || !close || close < open || got == 0)
         return got == 0 ? -CAIRN_EGONE : -CAIRN_EDAMAGED;
     if (sscanf(close + 1,
-               " %c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %ld %*d %llu"
+               " %c %d %*d %*d %*d %*d %u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %ld %*d %llu"
                " %*u %*d %*u %*u %*u %llu",
-               &stat.state, &ppid, &threads, &start_ticks, &start_stack) != 5)
+               &stat.state, &ppid, &flags, &threads, &start_ticks, &start_stack) != 6)
         return -CAIRN_EDAMAGED;
     stat.ppid = ppid;
     /* The first thread waits as a zombie for the others: where one of them calls exec, till that is
      * done. */
     stat.is_over = stat.state == 'X' || (stat.state == 'Z' && threads <= 1);
+    stat.is_ending = (flags & ENDS_FLAG) || stat.state == 'X' || stat.state == 'Z';
     stat.start_ns = start_ticks * (1000000000ull / (uint64_t)(ticks_per_s > 0 ? ticks_per_s : 100));
     stat.start_stack = start_stack;
     snprintf(stat.comm, sizeof(stat.comm), "%.*s", (int)(close - open - 1), open + 1);

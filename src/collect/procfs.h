@@ -16,8 +16,9 @@
 #define CAIRN_COMM_BYTES 64
 
 struct cairn_proc_stat {
-    char state;   /* R S D T t Z X I */
-    bool is_over; /* of a process: dead or a zombie, and not its first thread alone */
+    char state;     /* R S D T t Z X I */
+    bool is_over;   /* of a process: dead or a zombie, and not its first thread alone */
+    bool is_ending; /* of a thread (a process' first): it runs no program any more */
     pid_t ppid;
     uint64_t start_ns; /* since boot, in steps of a clock tick; tells incarnations of a pid apart */
     uint64_t start_stack; /* where its first stack begins: drawn by exec, kept by fork. 0: hidden */

@@ -326,7 +326,7 @@ static bool scan(struct cairn_sampler *sampler, struct cairn_subject *subject, u
     if (code < 0)
         return true;
     if (subject->start_stack && stat.start_stack && stat.start_stack != subject->start_stack)
-        cairn_processes_exec(sampler, subject, stat.start_stack, now_ns); /* no record told */
+        cairn_processes_exec(sampler, subject, &stat, now_ns); /* no record told */
     add_newcomers(sampler, subject, now_ns);
     return true;
 }

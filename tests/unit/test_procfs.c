@@ -236,6 +236,24 @@ static void test_the_start_of_the_stack_tells_a_copy_from_a_program(void **state
     }
 }
 
+static void test_who_is_a_zombie_ends(void **state)
+{
+    struct cairn_proc_stat stat;
+    siginfo_t info;
+    pid_t pid;
+
+    (void)state;
+    assert_int_equal(cairn_proc_stat(getpid(), 0, &stat), 0);
+    assert_false(stat.is_ending || stat.is_over);
+    pid = fork();
+    if (pid == 0)
+        _exit(0);
+    assert_int_equal(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT), 0);
+    assert_int_equal(cairn_proc_stat(pid, 0, &stat), 0);
+    assert_true(stat.is_ending && stat.is_over);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+}
+
 static void test_the_words_of_a_command_stay_apart(void **state)
 {
 #define WORDS(text)                                                                                \
@@ -274,6 +292,7 @@ static void test_the_words_of_a_command_stay_apart(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_who_is_a_zombie_ends),
         cmocka_unit_test(test_the_words_of_a_command_stay_apart),
         cmocka_unit_test(test_a_name_may_hold_brackets_and_spaces),
         cmocka_unit_test(test_a_process_that_is_gone_is_said_to_be_gone),
