@@ -46,9 +46,13 @@ def goal_text(table, line):
     """(what was to be reached, whether it is)"""
     if line["goal"] is None:
         return "-", "-"
-    sign = "<=" if table.goal.at_most else ">="
+    goal = table.goal_of(line["tool"])
+    sign = "<=" if goal.at_most else ">="
     met = "**no**" if line["met"] == "no" else line["met"]
-    return f"{sign} {number(line['goal'])}", met
+    if not goal.peer:
+        return f"{sign} {number(line['goal'])}", met
+    held = "" if line["held"] is None else f" ({number(line['held'])})"
+    return f"{sign} {number(line['goal'])} of {goal.peer}", f"{met}{held}"
 
 
 def table_text(table):

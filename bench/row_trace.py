@@ -7,19 +7,23 @@ import subprocess
 
 import measure
 from subjects import ROOT, harness
+from table import Goal
 
 ROWS = ("trace",)
 PROGRAM = ROOT / "bench" / "targets" / "calls.py"
 DEADLINE_S = 120
-WHAT = {
+WHAT = {  # and the goal, where the project has set one
     "python": ("A Python call and return, calls of C not asked for",
-               "3.7 from 3.12 on, 5.3 before"),
-    "python and c": ("A Python call and return, calls of C counted as well", "2"),
-    "c": ("A call of a builtin function", "2.7"),
-    "resume": ("A generator's resume and yield, calls of C not asked for", "2.9"),
-    "timeline": ("A Python call and return, counted, and its time kept", "1.7"),
+               Goal(0.27, old=0.19, since=(3, 12), peer="cProfile")),
+    "counted": ("A Python call, counted without its time, as --max-overhead leaves it",
+                Goal(0.12, peer="cProfile")),
+    "python and c": ("A Python call and return, calls of C counted as well", None),
+    "c": ("A call of a builtin function", Goal(0.37, peer="cProfile")),
+    "resume": ("A generator's resume and yield, calls of C not asked for",
+               Goal(0.35, peer="cProfile")),
+    "timeline": ("A Python call and return, counted, and its time kept",
+                 Goal(0.6, peer="viztracer")),
 }
-PEER = {"timeline": "viztracer"}  # elsewhere cProfile
 
 
 def viztracer_for(interpreter):
@@ -48,9 +52,8 @@ def run(interpreter, repeats):
 
 def measure_rows(bench):
     tables = {
-        key: bench.table(f"trace: {key}", title, "ns added",
-                         {PEER.get(key, "cProfile"): f"ratio {ratio} or more"})
-        for key, (title, ratio) in WHAT.items()
+        key: bench.table(f"trace: {key}", title, "ns added", {}, goal)
+        for key, (title, goal) in WHAT.items()
     }
     subjects = [i for i in harness.supported_interpreters() if i.has_engine()]
     for turn in range(bench.rounds):

@@ -17,15 +17,18 @@ def version_of(label):
 
 @dataclass(frozen=True)
 class Goal:
-    """What the project set out to reach, for Cairn; `old`: until 3.10, where it is another."""
+    """What the project set out to reach, for Cairn; `old`: before `since`, where it is another. With
+    `peer` the number is a share: of what that tool has on the same subject."""
 
     limit: float
     at_most: bool = True
     old: float = None
+    since: tuple = (3, 11)
+    peer: str = ""
 
     def of(self, subject):
         version = version_of(subject)
-        return self.old if self.old is not None and (3,) < version < (3, 11) else self.limit
+        return self.old if self.old is not None and (3,) < version < self.since else self.limit
 
     def met_by(self, subject, value):
         return value <= self.of(subject) if self.at_most else value >= self.of(subject)
@@ -49,6 +52,7 @@ class Table:
     notes: dict = field(default_factory=dict)
     # By what it is judged, where that is not the median: a value, or the two ends of an interval.
     judged: dict = field(default_factory=dict)
+    goals: dict = field(default_factory=dict)  # of tools that are not BASE: as `goal` is its
     neighbour_cores: float = 0.0  # that others kept busy meanwhile
 
     def add(self, turn, subject, tool, value):
@@ -64,15 +68,27 @@ class Table:
     def expectation(self, tool):
         return self.expected.get(tool) or self.expected.get("all", "")
 
+    def goal_of(self, tool):
+        return self.goal if tool == BASE else self.goals.get(tool)
+
+    def share(self, subject, tool, peer):
+        """Of the peer's numbers, in the median over the rounds; None: one of them has none."""
+        turns = sorted(self.values.get((subject, tool), {}))
+        of = paired_ratio(self.series(subject, peer, turns), self.series(subject, tool, turns))
+        return of[0] if of else None
+
     def verdict(self, subject, tool, middle):
-        """(the goal, whether it is met); None where there is none."""
-        if self.goal is None or tool != BASE:
-            return None, None
+        """(the goal, what is held against it, whether it is met); None where there is none."""
+        goal = self.goal_of(tool)
+        if goal is None:
+            return None, None, None
         value = self.judged.get((subject, tool), middle)
+        if goal.peer and value is not None:
+            value = self.share(subject, tool, goal.peer)
         if value is None:
-            return self.goal.of(subject), "no number"
+            return goal.of(subject), None, "no number"
         low, high = value if isinstance(value, tuple) else (value, value)
-        return self.goal.of(subject), self.goal.verdict(subject, low, high)
+        return goal.of(subject), value, goal.verdict(subject, low, high)
 
     def lines(self):
         """The rows of the table as dictionaries, ready for JSON."""
@@ -87,13 +103,15 @@ class Table:
                     self.series(subject, BASE, turns), self.series(subject, tool, turns)
                 )
             middle = median(values) if values else None
-            goal, met = self.verdict(subject, tool, middle)
+            goal, held, met = self.verdict(subject, tool, middle)
             yield {
                 "subject": subject,
                 "tool": tool,
                 "values": values,
                 "median": middle,
                 "goal": goal,
+                "goal_peer": getattr(self.goal_of(tool), "peer", ""),
+                "held": held,
                 "met": met,
                 "ratio": ratio,
                 "failures": self.failures.get((subject, tool), []),

@@ -5,7 +5,8 @@
 The two, on 3.15 cairn with --text-hook as well, and a run without any take turns; the least of each is taken, since whatever comes
 between adds. Prints {what: {tool: ns}}; "python" is a call and return of a Python function where
 calls of C are not asked for, "c" a call of a builtin, "resume" a generator's resume and yield.
-"timeline" is "python and c" with the time of each call kept, beside VizTracer where it is there.
+"timeline" is "python and c" with the time of each call kept, beside VizTracer where it is there;
+"counted" is "python" where Cairn reads no clock and asks for no end of a call.
 """
 import json
 import shutil
@@ -93,8 +94,17 @@ def hooked():
     return profile
 
 
+def counting_alone():
+    """As with `cairn run --max-overhead` a function whose times were let go."""
+    profile = cairn.cprofile.Profile()
+    profile.count(empty.__code__ if sys.version_info >= (3, 12) else None)
+    return profile
+
+
 if cairn._exact.Profiler().hook() is None:  # 3.15, and nothing speaks against it
     TOOLS["cairn, text hook"] = hooked
+COUNTS = {**TOOLS, "cairn": counting_alone}
+COUNTS.pop("cairn, text hook", None)
 TIMELINES = {"none": None, "cairn": Timeline}
 if VizTracer:
     TIMELINES["viztracer"] = Viz
@@ -123,6 +133,7 @@ def measured(work, options, repeats, tools=TOOLS):
 repeats = int(sys.argv[2])
 print(json.dumps({
     "python": measured(python, {"builtins": False}, repeats),
+    "counted": measured(python, {"builtins": False}, repeats, COUNTS),
     "python and c": measured(python, {}, repeats),
     "c": measured(c, {}, repeats),
     "resume": measured(resume, {"builtins": False}, repeats),

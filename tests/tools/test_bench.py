@@ -76,6 +76,25 @@ def test_failed_runs_are_shown():
     assert "0 ok, 1 failed" in text and "peer on 3.13: it fell over" in text and "| 7 |" in text
 
 
+def test_a_share_is_of_the_peer_in_the_same_round():
+    share = table.Goal(0.5, old=0.2, since=(3, 12), peer="peer")
+    of = table.Table("k", "Title", "ns", {}, share)
+    of.goals["other"] = share
+    for turn, ours, theirs, others in ((0, 4, 10, 6), (1, 40, 100, 60), (2, 1, 1000, 600)):
+        for subject in ("3.11.7", "3.12.1"):
+            of.add(turn, subject, "cairn", ours)
+            of.add(turn, subject, "peer", theirs)
+            of.add(turn, subject, "other", others)
+    of.add(0, "3.13.0", "cairn", 4)  # beside no peer
+    met = {(line["subject"], line["tool"]): (line["goal"], line["met"]) for line in of.lines()}
+    assert met["3.11.7", "cairn"] == (0.2, "no") and met["3.12.1", "cairn"] == (0.5, "yes")
+    assert met["3.12.1", "other"] == (0.5, "no") and met["3.12.1", "peer"] == (None, None)
+    assert met["3.13.0", "cairn"] == (0.5, "no number")
+    text = "\n".join(results.table_text(of))
+    assert "| <= 0.500 of peer | yes (0.400) |" in text and "**no** (0.600)" in text
+    assert "| <= 0.500 of peer | no number |" in text
+
+
 def test_collapsed_stacks_of_every_tool():
     cairn = tools.collapsed("main (/a b/x.py:3);C.f (/x.py:4) 5\n[not python] 2", tools.CAIRN_FRAME)
     assert cairn == {(("x.py", "main"), ("x.py", "C.f")): 5, (("", "[not python]"),): 2}
