@@ -92,7 +92,7 @@ enum cairn_subject_python {
 
 struct cairn_subject {
     pid_t pid, parent;
-    char comm[CAIRN_COMM_BYTES];  /* what the kernel called it when it was met */
+    char comm[CAIRN_COMM_BYTES];  /* what the kernel calls it, when it was last asked */
     bool same_namespace;          /* thread ids need no translation */
     uint64_t start_ns, seen_ns;   /* since boot; MONOTONIC, when it was first met */
     uint64_t born_ns;             /* MONOTONIC, by the kernel's record; 0: none told */

@@ -45,7 +45,7 @@ int cairn_tracks_process(struct cairn_writer *writer, uint32_t boot_id, uint32_t
                                   .start_ns = subject->start_ns,
                                   .boot_id = boot_id,
                                   .birth = subject->birth};
-    struct cairn_proc_stat stat = {0};
+    struct cairn_proc_stat stat;
     struct cairn_buf text;
     int code;
 
@@ -54,12 +54,13 @@ int cairn_tracks_process(struct cairn_writer *writer, uint32_t boot_id, uint32_t
         subject->parent_track = parent_track;
     def.parent = subject->parent_track;
     cairn_buf_init(&text, CAIRN_STRING_MAX_BYTES);
-    if (cairn_proc_stat(subject->pid, 0, &stat) < 0) /* over since it was met */
-        memcpy(stat.comm, subject->comm, sizeof(stat.comm));
+    if (cairn_proc_stat(subject->pid, 0, &stat) == 0) /* else over since it was met */
+        memcpy(subject->comm, stat.comm, sizeof(subject->comm));
     cairn_proc_cmdline(subject->pid, &text); /* fails: it is empty then */
     subject->nameless = text.size_bytes == 0;
     code = cairn_writer_track_name(
-        writer, (struct cairn_span){(const uint8_t *)stat.comm, strlen(stat.comm)}, &def.name);
+        writer, (struct cairn_span){(const uint8_t *)subject->comm, strlen(subject->comm)},
+        &def.name);
     if (code >= 0)
         code = cairn_writer_track_name(writer, cairn_buf_span(&text), &def.detail);
     if (code >= 0)
