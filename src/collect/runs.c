@@ -2,6 +2,8 @@
 
 #include "clock.h"
 
+#define LATE_QUANTA 128 /* two intervals */
+
 enum sample_column {
     COL_TRACK,
     COL_TICK,
@@ -204,6 +206,33 @@ static void fill_run(struct cairn_sampler *sampler, struct cairn_worker *worker)
     take_runq(sampler, worker, &worker->run);
 }
 
+/* What is left over was run since the worker's last row: it gets one of the latest tick, at which
+ * it did what it did there. */
+static void take_latest_tick(struct cairn_sampler *sampler, struct cairn_worker *worker)
+{
+    struct cairn_run *run = &worker->run;
+    int64_t tick = cairn_writer_tick_index(sampler->writer);
+
+    if (!run->stack || tick < 0 || (run->ticks && run->first_tick + run->ticks > tick))
+        return;
+    cairn_runs_close(sampler, worker);
+    run->first_tick = tick;
+    run->ticks = 1;
+    run->cpu_quanta = run->runq_quanta = 0;
+    make_room(sampler, worker);
+    sampler->stats.samples++;
+}
+
+/* Whether it ran through most of a tick that came late, before it went: had Cairn not been kept
+ * from looking, it would have been met. */
+static bool ran_late(const struct cairn_sampler *sampler, const struct cairn_worker *worker)
+{
+    uint64_t span_ns = (uint64_t)span_ns_of(sampler);
+
+    return span_ns >= CAIRN_REMAINS_LATE_NS && span_ns >= LATE_QUANTA * sampler->quantum_ns &&
+           worker->cpu_carry_ns >= span_ns / 2;
+}
+
 void cairn_runs_gone(void *ctx, struct cairn_worker *worker)
 {
     struct cairn_sampler *sampler = ctx;
@@ -212,8 +241,13 @@ void cairn_runs_gone(void *ctx, struct cairn_worker *worker)
     take_back(sampler, worker);
     /* The end of a short one goes where the time of those goes that were not met at all: whoever is
      * met next stands for it better than where it happened to be seen. */
-    if (!cairn_remains_fresh(worker))
+    if (!cairn_remains_fresh(worker)) {
         fill_run(sampler, worker);
+        if (ran_late(sampler, worker)) {
+            take_latest_tick(sampler, worker);
+            fill_run(sampler, worker);
+        }
+    }
     cairn_runs_close(sampler, worker);
 }
 
@@ -269,23 +303,6 @@ void cairn_runs_of_missed(struct cairn_sampler *sampler, struct cairn_subject *s
         first->run.first_tick + first->run.ticks != cairn_writer_tick_index(sampler->writer) + 1)
         return;
     cairn_remains_taken(subject, give_to_first(sampler, first, missed) * sampler->quantum_ns);
-}
-
-/* What is left over was run since the worker's last row: it gets one of the latest tick, at which
- * it did what it did there. */
-static void take_latest_tick(struct cairn_sampler *sampler, struct cairn_worker *worker)
-{
-    struct cairn_run *run = &worker->run;
-    int64_t tick = cairn_writer_tick_index(sampler->writer);
-
-    if (!run->stack || tick < 0 || (run->ticks && run->first_tick + run->ticks > tick))
-        return;
-    cairn_runs_close(sampler, worker);
-    run->first_tick = tick;
-    run->ticks = 1;
-    run->cpu_quanta = run->runq_quanta = 0;
-    make_room(sampler, worker);
-    sampler->stats.samples++;
 }
 
 /* The last rows of those that a process had at its end, and of what they ran since the latest. */

@@ -177,8 +177,8 @@ int cairn_subject_renew_first(struct cairn_subject *subject, uint64_t now_ns,
 int cairn_subject_join(struct cairn_subject *subject, uint64_t now_ns,
                        void (*gone)(void *ctx, struct cairn_worker *worker), void *ctx);
 
-/* A thread's book, by the kernel. Fails: it stays what it was. */
-void cairn_worker_read_book(const struct cairn_worker *worker, struct cairn_proc_schedstat *book);
+/* A thread's book, by the kernel. 0, or a negative code: it stays what it was. */
+int cairn_worker_read_book(const struct cairn_worker *worker, struct cairn_proc_schedstat *book);
 
 /* Brings cpu_delta_ns, runq_delta_ns and `ran` of a worker up to now; a worker whose page did not
  * move and that did not run at the last tick costs one look at memory. False when it cannot have

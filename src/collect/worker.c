@@ -12,16 +12,17 @@
 #define LOSS_NS 20000ull /* of time that nothing accounts for: below, it is not worth asking */
 #define WAITS_PAUSE_MAX 63
 
-void cairn_worker_read_book(const struct cairn_worker *worker, struct cairn_proc_schedstat *book)
+int cairn_worker_read_book(const struct cairn_worker *worker, struct cairn_proc_schedstat *book)
 {
-    int fd = worker->schedstat_fd;
+    int fd = worker->schedstat_fd, code = fd;
 
     if (fd < 0 && worker->has_book)
-        fd = cairn_proc_schedstat_open(worker->tid, worker->tid);
+        code = fd = cairn_proc_schedstat_open(worker->tid, worker->tid);
     if (fd >= 0)
-        cairn_proc_schedstat_read(fd, book);
+        code = cairn_proc_schedstat_read(fd, book);
     if (fd != worker->schedstat_fd)
         cairn_io_close(&fd);
+    return code;
 }
 
 static int read_wchan(const struct cairn_worker *worker, bool *ret_runs)
@@ -181,14 +182,19 @@ static uint64_t find_excess(struct cairn_worker *worker, uint64_t total_ns)
     return cairn_remains_fresh(worker) ? 0 : take_excess(worker, total_ns);
 }
 
-static void look_at_book(struct cairn_worker *worker, bool moved, uint64_t now_ns)
+/* False: the thread is over, and this look is none: its last one tells what it ran since it was
+ * looked at before. */
+static bool look_at_book(struct cairn_worker *worker, bool moved, uint64_t now_ns)
 {
     struct cairn_proc_schedstat book = {worker->book_ns, worker->runq_ns, worker->turns};
     bool ran = worker->ran, stayed = stays(worker, moved, now_ns);
     uint64_t cpu_ns, passed_ns;
 
     if (!stayed || !worker->turns || now_ns - worker->read_ns >= READ_NS) {
-        cairn_worker_read_book(worker, &book);
+        if (cairn_worker_read_book(worker, &book) == -CAIRN_EGONE) {
+            worker->ran = ran || moved;
+            return false;
+        }
         worker->read_ns = now_ns;
         worker->turns = book.turns;
     }
@@ -217,6 +223,7 @@ static void look_at_book(struct cairn_worker *worker, bool moved, uint64_t now_n
         stayed = !gave_way(worker);
     settle_wait(worker, stayed, moved, passed_ns);
     worker->ran = worker->runs || worker->cpu_delta_ns > 0;
+    return true;
 }
 
 /* Whether its clock has stood still since the last look. If that was asked then, and it went on,
@@ -240,7 +247,7 @@ static bool stands(struct cairn_worker *worker, uint64_t now_ns)
  * what it was: many such threads must not cost what few that run do. The book is still read now and
  * then, ever more rarely, since a host that takes a processor away stops the book of the thread
  * that runs there, too. */
-static void look_at_queued(struct cairn_worker *worker, bool moved, uint64_t now_ns)
+static bool look_at_queued(struct cairn_worker *worker, bool moved, uint64_t now_ns)
 {
     uint64_t waits_ns = worker->read_ns - worker->book_at_ns; /* so long when it was last read */
 
@@ -250,12 +257,13 @@ static void look_at_queued(struct cairn_worker *worker, bool moved, uint64_t now
         waits_ns = QUEUED_READ_MOST_NS;
     if (worker->queued && !moved && now_ns - worker->read_ns < waits_ns)
         settle_wait(worker, true, false, now_ns - worker->look_ns);
-    else
-        look_at_book(worker, moved, now_ns);
+    else if (!look_at_book(worker, moved, now_ns))
+        return false;
     worker->queued = worker->clock.page && !moved && worker->runs && !worker->cpu_delta_ns &&
                      is_stale(worker, now_ns) && (worker->queued || stands(worker, now_ns));
     if (worker->queued) /* its book is of the moment when it lost its processor */
         worker->ahead_ns += find_excess(worker, worker->book_ns);
+    return true;
 }
 
 /* What no row has taken is for a later one. */
@@ -269,16 +277,18 @@ bool cairn_worker_look(struct cairn_worker *worker, uint64_t now_ns)
 {
     bool moved = worker->clock.page && cairn_perf_clock_moved(&worker->clock);
     bool active = moved || worker->ran || !worker->clock.page, queued = worker->queued;
+    bool there = true;
 
     forget_deltas(worker);
     worker->still = !active;
     if (active && worker->has_book)
-        look_at_queued(worker, moved, now_ns);
+        there = look_at_queued(worker, moved, now_ns);
     else if (active)
         look_at_clock(worker);
     if (moved || worker->cpu_delta_ns || !worker->still)
         worker->wait.seen = false;
-    worker->look_ns = now_ns;
+    if (there)
+        worker->look_ns = now_ns;
     return active && !(queued && worker->queued);
 }
 

@@ -307,6 +307,26 @@ def test_cpu_that_was_used_while_cairn_stood_still_is_the_kernels_figure(cairn, 
     assert -near_s < cpu_s - all_s < near_s + ended.taken_s, (cpu_s, all_s)
 
 
+def test_cpu_of_a_thread_that_ends_while_cairn_stands_still_is_its_own(cairn, python):
+    """What it ran since it was last looked at is in no other thread's row, and in its own."""
+    file = cairn.folder / "run.cairn"
+    run = cairn.spawn("run", "-o", file, "--", *python.command("outlived.py", 0.6))
+    try:
+        pid = wait_until(lambda: busy_child(run.pid))
+        os.kill(run.pid, signal.SIGSTOP)
+        wait_until(lambda: len(os.listdir(f"/proc/{pid}/task")) == 1)
+        os.kill(run.pid, signal.SIGCONT)
+    except BaseException:
+        harness.end_group(run)
+        raise
+    ended = harness.finish(run).expect()
+    thread_s = ended.last_json()["thread_cpu_s"]
+    seen_s = sum(cairn.collapsed(file, "--metric", "cpu", "--thread", "computer").values()) / 1e6
+    print(f"\n{python.label}: {seen_s:.3f} of {thread_s:.3f} s, the host took {ended.taken_s:.3f} s")
+    near_s = 0.01 * thread_s + 0.01
+    assert -near_s < seen_s - thread_s < near_s + ended.taken_s
+
+
 def test_two_cores_of_work_are_two_cores(cairn, interpreter):
     """Two processes side by side: cpu adds up over processes, wall over threads."""
     if len(os.sched_getaffinity(0)) < 2:
