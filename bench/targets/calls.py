@@ -101,10 +101,9 @@ def counting_alone():
     return profile
 
 
+COUNTS = {**TOOLS, "cairn": counting_alone}
 if cairn._exact.Profiler().hook() is None:  # 3.15, and nothing speaks against it
     TOOLS["cairn, text hook"] = hooked
-COUNTS = {**TOOLS, "cairn": counting_alone}
-COUNTS.pop("cairn, text hook", None)
 TIMELINES = {"none": None, "cairn": Timeline}
 if VizTracer:
     TIMELINES["viztracer"] = Viz
