@@ -45,7 +45,7 @@ install: build ## into PREFIX=/usr/local (DESTDIR= is heeded)
 	@meson install -C build --quiet
 
 # The system's Python, whatever else PATH has in front: it is the one that Debian always has.
-$(VENV)/ready: tests/requirements.txt
+$(VENV)/ready: tests/requirements.txt tests/programs.txt
 	@/usr/bin/python3 -m venv $(VENV)
 	@$(VENV)/bin/python -m pip install -qq --disable-pip-version-check -r $<
 	@touch $@

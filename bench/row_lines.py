@@ -3,13 +3,15 @@ was not chosen, beside line_profiler.
 
 CPU time, since others on the machine would be in the time of a clock; see targets/lines.py. Each
 tool has a process of its own, and they take turns with one that has none. `timed` and `hybrid` are
-what `cairn run --lines` and `--lines=hybrid` do in the program, `cairn` is cairn.line_profiler. The
+what `cairn run --lines` and `--lines=hybrid` do in the program, `cairn` is cairn.line_profiler; `bare`
+and `bare-clock` are what the interpreter takes to tell of a line, whoever listens (bare.c). The
 peer is installed for each interpreter by its own pip, where it has one and the package knows it.
 """
 import os
 import subprocess
 
 import measure
+import subjects
 from subjects import BUILD, ROOT, harness
 from table import Goal
 
@@ -17,7 +19,7 @@ ROWS = ("lines",)
 PROGRAM = ROOT / "bench" / "targets" / "lines.py"
 DEADLINE_S = 120
 PEER = "line_profiler==5.0.2"
-TOOLS = ("line_profiler", "cairn", "timed", "hybrid")
+TOOLS = ("line_profiler", "cairn", "timed", "hybrid", "bare", "bare-clock")
 WHAT = {
     "line": "A line of a chosen function",
     "other line": "A line of other code",
@@ -40,7 +42,8 @@ def take(interpreter, repeats, tool):
     """{what: ns} of one process."""
     command = interpreter.command("")[:-1]
     environment = {**os.environ, "PYTHONPATH": str(peer_of(interpreter))}
-    args = [*command, "-c", PROGRAM.read_text(), interpreter.package(), str(repeats), tool]
+    args = [*command, "-c", PROGRAM.read_text(), interpreter.package(), str(repeats), tool,
+            subjects.bare_folder(interpreter)]
     try:
         return harness.execute(args, env=environment, deadline_s=DEADLINE_S).expect().last_json()
     except AssertionError as why:
@@ -50,10 +53,12 @@ def take(interpreter, repeats, tool):
 def run(interpreter, repeats):
     """{what: {tool: ns added}} on one interpreter."""
     interpreter.prepare()
-    tools = [tool for tool in TOOLS if tool != "line_profiler" or peer_of(interpreter).exists()]
+    have = {"line_profiler": peer_of(interpreter).exists(),
+            "bare": subjects.bare_folder(interpreter)}
+    tools = [tool for tool in TOOLS if have.get(tool.partition("-")[0], True)]
     none = take(interpreter, repeats, "none")
     taken = {tool: take(interpreter, repeats, tool) for tool in tools}
-    return {key: {tool: taken[tool][key] - none[key] for tool in tools} for key in WHAT}
+    return {key: {tool: ns[key] - none[key] for tool, ns in taken.items() if key in ns} for key in WHAT}
 
 
 def measure_rows(bench):
@@ -63,9 +68,9 @@ def measure_rows(bench):
         for key, title in WHAT.items()
     }
     tables["line"].goal, tables["line"].goals = TIMED, GOALS
-    subjects = [i for i in harness.supported_interpreters() if i.has_engine()]
+    interpreters = [i for i in harness.supported_interpreters() if i.has_engine()]
     for turn in range(bench.rounds):
-        for interpreter in subjects:
+        for interpreter in interpreters:
             try:
                 found = run(interpreter, 5 if bench.quick else 15)
             except measure.Failed as why:

@@ -1,11 +1,14 @@
 """Row trace: what it adds to a call that it is counted and timed, beside the interpreter's cProfile;
 and that its time is kept as well, beside VizTracer.
 
-CPU time, since others on the machine would be in the time of a clock; see targets/calls.py.
+CPU time, since others on the machine would be in the time of a clock; see targets/calls.py. "bare" is
+what the interpreter takes to tell of a call, whoever listens, and a look at the clock where calls are
+timed (bare.c).
 """
 import subprocess
 
 import measure
+import subjects
 from subjects import ROOT, harness
 from table import Goal
 
@@ -43,7 +46,7 @@ def run(interpreter, repeats):
     interpreter.prepare()
     command = interpreter.command("")[:-1]
     args = [*command, "-c", PROGRAM.read_text(), interpreter.package(), str(repeats),
-            viztracer_for(interpreter)]
+            subjects.bare_folder(interpreter), viztracer_for(interpreter)]
     try:
         return harness.execute(args, deadline_s=DEADLINE_S).expect().last_json()
     except AssertionError as why:
@@ -56,9 +59,9 @@ def measure_rows(bench):
                          {} if goal else {"cProfile": "ratio 2 or more"}, goal)
         for key, (title, goal) in WHAT.items()
     }
-    subjects = [i for i in harness.supported_interpreters() if i.has_engine()]
+    interpreters = [i for i in harness.supported_interpreters() if i.has_engine()]
     for turn in range(bench.rounds):
-        for interpreter in subjects:
+        for interpreter in interpreters:
             try:
                 found = run(interpreter, 5 if bench.quick else 15)
             except measure.Failed as why:

@@ -29,6 +29,18 @@ def build_program(name):
     return BUILD / "bench" / name
 
 
+def bare_folder(interpreter):
+    """The folder in which this interpreter finds the module of bare.c; "" where there are no headers."""
+    name = f"_bare.cpython-3{interpreter.version[1]}-"
+    found = list((BUILD / "bench").glob(f"{name}*.so"))
+    if not found or not interpreter.chroot:
+        return str(BUILD / "bench") if found else ""
+    inside = Path(interpreter.chroot + INSIDE)
+    inside.mkdir(parents=True, exist_ok=True)
+    shutil.copy(found[0], inside)
+    return INSIDE
+
+
 @dataclass(frozen=True)
 class Subject:
     """One CPython, outside or in a chroot."""

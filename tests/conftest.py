@@ -38,6 +38,22 @@ def interpreter(request):
     return request.param
 
 
+def to_equip():
+    """The CPython that runs the tests and the newest beside it; with FULL each."""
+    newest = max(INTERPRETERS, key=lambda i: (not i.chroot, i.version), default=harness.OWN)
+    return [harness.OWN, *(INTERPRETERS if harness.FULL else [newest])]
+
+
+@pytest.fixture(scope="session", params=to_equip(), ids=lambda i: i.label)
+def equipped(request):
+    """A CPython, and the environment in which it finds what some programs import: greenlet, gevent,
+    joblib, gunicorn."""
+    if request.param.chroot and os.geteuid() != 0:
+        pytest.skip("an unpacked interpreter needs root for chroot")
+    request.param.prepare()
+    return request.param, harness.equip(request.param)
+
+
 def installed(version=None):
     found = [i for i in INTERPRETERS if not i.chroot and version in (None, i.version[:2])]
     # One that knows as much as it can of its functions comes first.

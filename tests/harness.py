@@ -476,9 +476,9 @@ def time_in(stacks, name, file=None):
 TORN, TRUNCATED = Frame("[torn]"), Frame("[truncated]")
 
 
-def impossible_stacks(stacks, legal, file):
+def impossible_stacks(stacks, legal, file, roots=()):
     """The stacks that cannot have been: a pair of the program's own frames that its grammar does
-    not know, or an outermost own frame that is not <module>. What is marked torn is not counted
+    not know, or an outermost own frame that is not <module>, nor one of `roots`. What is marked torn is not counted
     here; only its outer part was claimed, and that part is judged."""
     allowed = {tuple(pair) for pair in legal}
     wrong = Counter()
@@ -491,7 +491,8 @@ def impossible_stacks(stacks, legal, file):
         pairs = [
             (stack[i - 1].name, stack[i].name) for i in own if i and stack[i - 1].file == file
         ]
-        if stack[own[0]].name != "<module>" or any(pair not in allowed for pair in pairs):
+        begins = stack[own[0]].name == "<module>" or stack[own[0]].name in roots
+        if not begins or any(pair not in allowed for pair in pairs):
             wrong[stack] = value
     return wrong
 
@@ -535,7 +536,7 @@ def sdist(name, version):
 def installed_by_pip(interpreter, *requirements):
     """A folder that holds packages for an interpreter, as its own pip installs them; made once. For one
     that was unpacked for tests ours does, and the folder is one that it finds."""
-    digest = hashlib.sha256(" ".join(requirements).encode()).hexdigest()[:12]
+    digest = hashlib.sha256(" ".join(["site-packages", *requirements]).encode()).hexdigest()[:12]
     place = ROOT / "build" / "pypi" / f"{interpreter.label}-{digest}"
     pip = [interpreter.executable, "-m", "pip", "install", "-q"]
     if interpreter.chroot:
@@ -545,16 +546,39 @@ def installed_by_pip(interpreter, *requirements):
     if not place.exists():
         place.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=place.parent) as made:
-            if execute([*pip, "--target", f"{made}/site", *requirements], deadline_s=400).status != 0:
+            if execute([*pip, "--target", f"{made}/site/site-packages", *requirements], deadline_s=400).status != 0:
                 pytest.skip(f"pip of {interpreter.label} could not install {' '.join(requirements)}")
             with contextlib.suppress(OSError):  # whoever is second finds it whole
                 (Path(made) / "site").rename(place)
     if not interpreter.chroot:
-        return place
+        return place / "site-packages"
     inside = f"{CHROOT_TARGETS}/{place.name}"
     if not Path(interpreter.chroot + inside).exists():
         shutil.copytree(place, interpreter.chroot + inside)
-    return inside
+    return f"{inside}/site-packages"
+
+
+OWN = Interpreter("own", version_of(sys.executable), sys.executable)  # runs the tests
+
+
+def equip(interpreter):
+    """The environment in which an interpreter finds what tests/programs.txt names; OWN always does."""
+    if interpreter is OWN:
+        return {}
+    lines = (TARGETS.parent / "programs.txt").read_text().splitlines()
+    wanted = [line for line in lines if not line.startswith("#")]
+    return {"PYTHONPATH": str(installed_by_pip(interpreter, *wanted))}
+
+
+@contextlib.contextmanager
+def proc():
+    """Options for a run of a program that reads /proc, which a chroot does not have: the folder is open
+    as $PROC."""
+    folder = os.open("/proc", os.O_RDONLY)
+    try:
+        yield {"env": {"PROC": str(folder)}, "pass_fds": [folder]}
+    finally:
+        os.close(folder)
 
 
 def varint(data, at):

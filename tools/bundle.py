@@ -21,7 +21,8 @@ OWN = ("profile written choice sums flame programOnly outermost firstLine timele
        "hasChildren setOpen showAll waits places layer again thin parent totals func node whole found "
        "outside sure fills pieces sides primitive caller callee timed hits "
        "native folded base change words depth zoom cutoff seen stack starts box within thick radius kept outer drop edge names "
-       "first last level").split()
+       "first last level above judged shade copy several funcs order pause follow down cold "
+       "place").split()
 SCRIPT += [f"--mangle-props=^({'|'.join(OWN)})$"]
 STYLE = ["src/page.css"]
 

@@ -1,9 +1,10 @@
 """What it costs to count calls: CPU ns added to each by cProfile and by cairn.cprofile.
 
-    calls.py PACKAGE REPEATS [FOLDER OF VIZTRACER]
+    calls.py PACKAGE REPEATS [FOLDER OF bare.c] [FOLDER OF VIZTRACER]
 
-The two, on 3.15 cairn with --text-hook as well, and a run without any take turns; the least of each is taken, since whatever comes
-between adds. Prints {what: {tool: ns}}; "python" is a call and return of a Python function where
+The two, on 3.15 cairn with --text-hook as well, "bare" where it was built, and a run without any take
+turns; the least of each is taken, since whatever comes between adds. "bare" is what Cairn is told by,
+with nothing behind it but, where calls are timed, a look at the clock. Prints {what: {tool: ns}}; "python" is a call and return of a Python function where
 calls of C are not asked for, "c" a call of a builtin, "resume" a generator's resume and yield.
 "timeline" is "python and c" with the time of each call kept, beside VizTracer where it is there;
 "counted" is "python" where Cairn reads no clock and asks for no end of a call.
@@ -21,6 +22,10 @@ import cProfile  # noqa: E402
 import cairn._exact  # noqa: E402
 import cairn.cprofile  # noqa: E402
 
+try:
+    import _bare
+except ImportError:
+    _bare = None
 try:
     from viztracer import VizTracer
 except ImportError:
@@ -87,6 +92,44 @@ class Viz:
         self.tracer.clear()
 
 
+class Bare:
+    """The events that cairn.cprofile asks for, and nobody who looks at them."""
+
+    CALLS = ("PY_START", "PY_RESUME", "PY_THROW", "PY_RETURN", "PY_YIELD", "PY_UNWIND")
+    BUILTINS = ("CALL", "C_RETURN", "C_RAISE")
+
+    def __init__(self, events=CALLS, clock=True):
+        self.events = events
+        _bare.clock(clock)
+
+    def enable(self, builtins=True):
+        if sys.version_info >= (3, 12):
+            self.listen(_bare.nothing, self.events + (self.BUILTINS if builtins else ()))
+        elif builtins:
+            _bare.profile(True)
+        else:
+            _bare.evaluate(True)
+
+    def listen(self, callback, names):
+        told = sys.monitoring
+        events = [getattr(told.events, name) for name in names]
+        if callback:
+            told.use_tool_id(told.PROFILER_ID, "bare")
+        for event in events:
+            told.register_callback(told.PROFILER_ID, event, callback)
+        asked = [event for event in events if event not in (told.events.C_RETURN, told.events.C_RAISE)]
+        told.set_events(told.PROFILER_ID, sum(asked) if callback else 0)
+        if not callback:
+            told.free_tool_id(told.PROFILER_ID)
+
+    def disable(self):
+        if sys.version_info >= (3, 12):
+            self.listen(None, self.CALLS + self.BUILTINS)
+        else:
+            _bare.profile(False)
+            _bare.evaluate(False)
+
+
 def hooked():
     """As with `cairn run --text-hook`."""
     profile = cairn.cprofile.Profile()
@@ -102,6 +145,9 @@ def counting_alone():
 
 
 COUNTS = {**TOOLS, "cairn": counting_alone}
+if _bare:
+    TOOLS["bare"] = Bare
+    COUNTS["bare"] = lambda: Bare(("PY_START",), clock=False)
 if cairn._exact.Profiler().hook() is None:  # 3.15, and nothing speaks against it
     TOOLS["cairn, text hook"] = hooked
 TIMELINES = {"none": None, "cairn": Timeline}

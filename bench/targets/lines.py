@@ -1,9 +1,10 @@
 """What it costs to count lines: CPU ns that a loop takes under one tool, the least of REPEATS.
 
-    lines.py PACKAGE REPEATS TOOL
+    lines.py PACKAGE REPEATS TOOL [FOLDER OF bare.c]
 
-TOOL is none, line_profiler, cairn (cairn.line_profiler), timed or hybrid: the last two count into a
-folder, as `cairn run --lines` and `--lines=hybrid` do, for which the program begins anew. Prints
+TOOL is none, line_profiler, cairn (cairn.line_profiler), timed or hybrid: these two count into a
+folder, as `cairn run --lines` and `--lines=hybrid` do, for which the program begins anew. bare is what
+tells of lines, with nobody behind it; bare-clock looks at the clock each time. Prints
 {what: ns}; "line" is one of a function that was chosen, "other line" and "other call" are of code
 that was not.
 """
@@ -82,11 +83,27 @@ def profiler():
     return LineProfiler(chosen)
 
 
+def bare():
+    sys.path.insert(0, sys.argv[4])
+    import _bare
+
+    _bare.clock(TOOL == "bare-clock")
+    if sys.version_info < (3, 12):
+        return _bare.trace(True)
+    told = sys.monitoring
+    told.use_tool_id(told.PROFILER_ID, "bare")
+    told.register_callback(told.PROFILER_ID, told.events.LINE, _bare.nothing)
+    told.set_local_events(told.PROFILER_ID, chosen.__code__, told.events.LINE)
+
+
 if TOOL in ("timed", "hybrid") and "BENCH_FOLDER" not in os.environ:
     begin_anew()
 if TOOL in ("cairn", "line_profiler"):
     kept = profiler()
     kept.enable()
+if TOOL.startswith("bare"):
+    WORK = {"line": WORK["line"]}  # others have no events from 3.12 on, and until then the same
+    bare()
 print(json.dumps({key: least(*what) for key, what in WORK.items()}))
 sys.stdout.flush()
 if "BENCH_FOLDER" in os.environ:

@@ -43,9 +43,10 @@ def profile(function=None, *, out=None, rate=None):
         @cairn.profile(out="x.cairn", rate="10khz")
 
     Where no `out` is given the recording is a new file in .cairn/ here; an existing file is never
-    written over. All threads are sampled, and what the process starts. Each call of a decorated
-    function makes a recording, but those inside another, which are part of it. When it cannot be
-    sampled, stderr gets one message and the program goes on.
+    written over. All threads are sampled, and what the process starts, where the system lets that be
+    looked at. Each call of a decorated function makes a recording, but those that begin inside
+    another block, which are part of it until that ends. When it cannot be sampled, stderr gets one
+    message and the program goes on.
     """
     from cairn import _profile  # most of those who import the package do not need it
 

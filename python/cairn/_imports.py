@@ -8,6 +8,7 @@ import atexit
 import os
 import sys
 from time import perf_counter as clock
+from time import thread_time as cpu_clock
 
 import _frozen_importlib as bootstrap
 import _frozen_importlib_external as external
@@ -263,44 +264,60 @@ def run_archive(path):
 # --- what is told ---
 
 
-def least_s(work):
-    """How long it takes where nothing comes between, and what it returned."""
-    times = []
+def least_s(works):
+    """How long each takes where nothing comes between: in turns, so that a slower moment is no one's."""
+    least = [float("inf")] * len(works)
     for _ in range(SPLIT_TIMES):
-        begun_s = clock()
-        result = work()
-        times.append(clock() - begun_s)
-    return min(times), result
+        for i, work in enumerate(works):
+            begun_s = cpu_clock()
+            work()
+            least[i] = min(least[i], cpu_clock() - begun_s)
+    return least
 
 
 def stages(source, path):
     """(parse_s, bytecode_s) by compiling once more: the parser, which makes the tree as it reads; and
     from the tree to bytecode. What it takes to show the tree to Python, which an import does not do,
-    is in both ways through it, and taken off."""
-    whole_s, _ = least_s(lambda: compile(source, path, "exec", dont_inherit=True))
-    tree_s, tree = least_s(lambda: compile(source, path, "exec", ONLY_AST, dont_inherit=True))
-    code_s, _ = least_s(lambda: compile(tree, path, "exec", dont_inherit=True))
+    is in both ways through it, and taken off. None: the three do not go together."""
+    tree = compile(source, path, "exec", ONLY_AST, dont_inherit=True)
+    whole_s, tree_s, code_s = least_s((
+        lambda: compile(source, path, "exec", dont_inherit=True),
+        lambda: compile(source, path, "exec", ONLY_AST, dont_inherit=True),
+        lambda: compile(tree, path, "exec", dont_inherit=True)))  # fmt: skip
     shown_s = max(tree_s + code_s - whole_s, 0) / 2
-    return tree_s - min(shown_s, tree_s), code_s - min(shown_s, code_s)
+    return (tree_s - shown_s, code_s - shown_s) if shown_s < min(tree_s, code_s) else None
 
 
 def split(rows):
+    until_s = clock() + SPLIT_S
+    for row in sorted(rows, key=lambda row: -row.compile_s):
+        if clock() > until_s:
+            return
+        try:
+            parts = [stages(source, path) for source, path in row.sources]
+        except Exception:
+            continue  # it did not compile the first time either
+        if None in parts:
+            continue
+        parse_s, bytecode_s = sum(part[0] for part in parts), sum(part[1] for part in parts)
+        share = parse_s / (parse_s + bytecode_s)
+        row.stages = (row.compile_s * share, row.compile_s * (1 - share))
+
+
+def split_undisturbed(rows):
+    """Without the garbage collection that the trees would cause, of which an import makes none."""
+    import gc
     import warnings
 
-    until_s = clock() + SPLIT_S
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        for row in sorted(rows, key=lambda row: -row.compile_s):
-            if clock() > until_s:
-                return
-            try:
-                parts = [stages(source, path) for source, path in row.sources]
-            except Exception:
-                continue  # it did not compile the first time either
-            parse_s, bytecode_s = sum(part[0] for part in parts), sum(part[1] for part in parts)
-            if parse_s + bytecode_s > 0:
-                share = parse_s / (parse_s + bytecode_s)
-                row.stages = (row.compile_s * share, row.compile_s * (1 - share))
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            split(rows)
+    finally:
+        if collects:
+            gc.enable()
 
 
 def summary(facts, rows):
@@ -354,7 +371,7 @@ def tell(recorder, options):
     for row in rows:
         if row in recorder.under_way[row.thread]:
             row.total_s, row.failed = clock() - row.begun_s, True  # the program ended within it
-    split([row for row in rows if row.sources])
+    split_undisturbed([row for row in rows if row.sources])
     import json
 
     facts = {"python": sys.version.split()[0], "keeps_bytecode": not sys.dont_write_bytecode}

@@ -271,6 +271,8 @@ class Run:
         line_profiler.profile._profile = self.profiler if inside else None
         line_profiler.profile.enabled = inside
         if self.chosen.setup:
+            if not os.path.isfile(self.chosen.setup):
+                sys.exit(f"Could not find script {self.chosen.setup!r}")
             with io.open_code(self.chosen.setup) as file:
                 source = file.read()
             names = {"__file__": self.chosen.setup, "__name__": "__main__", "__builtins__": builtins}
@@ -281,9 +283,10 @@ class Run:
         if self.chosen.output_interval > 0:
             self.write_now_and_then()
         try:
-            code, names, own = self.code()  # a program that is not there leaves an older file
+            # A program, or what is to be run before it, that is not there leaves an older file.
+            code, names, own = self.code()
+            self.setup()
             try:
-                self.setup()
                 self.choose(own)
                 with self.quiet():
                     if whole or (self.lines and (self.chosen.prof_mod or self.source is not None)):
@@ -372,6 +375,8 @@ class ByCount(cprofile.Profile):
 
     wrap_callable = line_profiler.LineProfiler.wrap_callable
     _wrapped = line_profiler.LineProfiler._wrapped
+    _wrap_members = line_profiler.LineProfiler._wrap_members
+    _wrap_all = line_profiler.LineProfiler._wrap_all
 
     def __call__(self, func):
         return self.wrap_callable(func)

@@ -62,6 +62,15 @@ def _let_look(pid):
         ctypes.CDLL(None).prctl(PR_SET_PTRACER, ctypes.c_ulong(pid), 0, 0, 0)
 
 
+def _place_of(opened):
+    """Which file a descriptor is of; None: it is closed."""
+    try:
+        found = os.fstat(opened.fileno())
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
 class _Sampler:
     """One `cairn attach` on this process."""
 
@@ -73,6 +82,8 @@ class _Sampler:
             words += ["-r", str(rate)]
         self._said = b""
         self._socket, theirs = socket.socketpair()
+        self._place = _place_of(self._socket)
+        self.cut = False  # the program has closed it: the recording ended there
         with theirs:
             standard = [(os.POSIX_SPAWN_DUP2, theirs.fileno(), fd) for fd in range(3)]
             self._pid = os.posix_spawn(
@@ -103,7 +114,11 @@ class _Sampler:
         came = True
         while came:
             came = self._listen(patience_s)
-        self._socket.close()
+        if self._is_ours():
+            self._socket.close()
+        else:  # the number may be another file's by now
+            self._socket.detach()
+            self.cut = True
         if came is None:
             self._said += b"`cairn attach` does not answer\n"
             return
@@ -115,7 +130,13 @@ class _Sampler:
     def said(self):
         return self._said.decode(errors="replace").strip().replace("cairn: ", "", 1)
 
+    def _is_ours(self):
+        """Not, where the program has closed all descriptors that it does not know, as daemons do."""
+        return _place_of(self._socket) == self._place
+
     def _send(self, data):
+        if not self._is_ours():
+            return
         try:
             self._socket.sendall(data, socket.MSG_NOSIGNAL)
         except OSError:
@@ -123,6 +144,8 @@ class _Sampler:
 
     def _listen(self, patience_s):
         """Takes in what it says. True: something came; False: it has ended; None: neither."""
+        if not self._is_ours():
+            return False
         poll = select.poll()
         poll.register(self._socket, select.POLLIN)
         if not poll.poll(patience_s * 1000):
@@ -147,6 +170,8 @@ class Profile:
         self._rate = rate
         self._sampler = None
         self._depth = 0
+        self._within = []  # the Profiles that ran when blocks of this one began
+        self._inside = 0  # blocks of others that began while this one ran, and go on
         self._said_once = False
 
     def __enter__(self):
@@ -157,12 +182,16 @@ class Profile:
                 _running = self
             elif other is self:
                 self._depth += 1
+            else:
+                other._inside += 1
+                self._within.append(other)
         if other is None:
             try:
                 self._begin()
             finally:
                 if self._sampler is None:
-                    _running = None
+                    with _lock:
+                        _running, self._depth = None, 0
         elif not other._said_once:
             other._said_once = True
             _say(
@@ -175,18 +204,24 @@ class Profile:
         global _running
         with _lock:
             if _running is not self:
+                if self._within:
+                    self._within.pop()._inside -= 1
                 return
             if self._depth:
                 self._depth -= 1
                 return
+            others = self._inside
         try:
             self._sampler.end()
-            _say(self._sampler.said() or f"the profile is in {self.path}")
+            until = ", up to where the program closed its descriptors" if self._sampler.cut else ""
+            _say(self._sampler.said() or f"the profile is in {self.path}{until}")
+            if others:
+                _say(f"blocks that began in it and go on are sampled no more: {others}")
         finally:
             self._sampler = _running = None
 
     def __call__(self, function):
-        return _decorate(function, self._out, self._rate)
+        return of(function, self._out, self._rate)
 
     def _begin(self):
         command = cairn.find_command()
@@ -240,6 +275,10 @@ def _decorate(function, out, rate):
 def of(function, out, rate):
     if function is None:
         return Profile(out, rate)
+    if isinstance(function, (staticmethod, classmethod)):
+        return type(function)(_decorate(function.__func__, out, rate))
+    if isinstance(function, type):
+        raise TypeError(f"profile() decorates functions; {function.__name__} is a class")
     if not callable(function):
         raise TypeError(f"profile() decorates functions; {function!r} is none. Use out=, rate=")
     return _decorate(function, out, rate)

@@ -307,21 +307,22 @@ class LineProfiler:
 
     def __call__(self, func):
         if isinstance(func, type):
-            return self._wrap_members(func)
+            return self._wrap_members(func, self.add_function)
         self.add_function(func)
         return self.wrap_callable(func)
 
-    def _wrap_members(self, cls):
-        """Those that were defined in it."""
+    def _wrap_members(self, cls, add=None):
+        """Those that were defined in it. Returns the class, which stays one."""
         own = []
         for name, member in list(vars(cls).items()):
             if is_a(member, type):
                 if _scopes.in_class(member, "class", cls, "descendants"):
-                    self._wrap_members(member)
+                    self._wrap_members(member, add)
                 continue
             functions = functions_in(member)
             if functions and all(_scopes.in_class(one, "func", cls, "descendants") for one in functions):
-                self.add_function(member)
+                if add:
+                    add(member)
                 own.append((name, member))
         self._wrap_all(cls, own)
         return cls
@@ -351,6 +352,8 @@ class LineProfiler:
             return func
         if isinstance(func, (functools.partial, functools.partialmethod)):
             return type(func)(self.wrap_callable(func.func), *func.args, **func.keywords)
+        if isinstance(func, type):
+            return self._wrap_members(func)
         if isinstance(func, types.MethodType):
             return types.MethodType(self.wrap_callable(func.__func__), func.__self__)
         if not callable(func):

@@ -13,6 +13,7 @@ void cairn_tally_judge(struct cairn_tally *tally)
 {
     enum cairn_metric metric = tally->filter.metric;
     uint64_t known_ns = 0;
+    bool waits_unknown = metric == CAIRN_METRIC_GIL_WAIT && tally->wait_unknown_ns > 0;
 
     tally->pieces = is_uncounted(tally->model) || tally->filter.task;
     tally->counted = !cairn_filter_is_of_sums(&tally->filter) && !tally->pieces;
@@ -31,14 +32,15 @@ void cairn_tally_judge(struct cairn_tally *tally)
     tally->known = metric == CAIRN_METRIC_WALL || tally->looked_at_ns == 0;
     if (tally->known)
         return;
-    if (metric == CAIRN_METRIC_GIL && tally->overlay_unknown_ns[0] == tally->looked_at_ns)
+    /* Who waits for the GIL sleeps in it. */
+    if ((metric == CAIRN_METRIC_GIL || waits_unknown) &&
+        tally->overlay_unknown_ns[0] == tally->looked_at_ns)
         tally->why = "where this Python keeps its GIL is not known to this Cairn, or the recording "
                      "is older than that";
     else if (metric != CAIRN_METRIC_GIL && known_ns == 0)
         tally->why = "the kernel did not tell how long threads ran: perf events and "
                      "/proc/PID/task/TID/schedstat were both closed to Cairn";
-    else if (metric == CAIRN_METRIC_GIL_WAIT && tally->wait_unknown_ns > 0 &&
-             tally->wait_unknown_ns == tally->state_ns[CAIRN_STATE_BLOCKED])
+    else if (waits_unknown && tally->wait_unknown_ns == tally->state_ns[CAIRN_STATE_BLOCKED])
         tally->why = "the kernel did not tell what threads waited for: /proc/PID/task/TID/syscall "
                      "was closed to Cairn, or the recording is older than that";
     else

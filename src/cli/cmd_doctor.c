@@ -66,6 +66,11 @@ static unsigned explain(const struct cairn_rights *rights, const struct cairn_pr
     return needs;
 }
 
+static bool works(const struct patient *patient, enum cairn_probe probe)
+{
+    return patient->child.codes[probe] == 0 && patient->process.codes[probe] == 0;
+}
+
 static int examine(struct patient *patient, struct cairn_err *err)
 {
     struct cairn_rights_whom child, process;
@@ -86,14 +91,11 @@ static int examine(struct patient *patient, struct cairn_err *err)
     if (patient->pid != 0) {
         cairn_probe_process(patient->pid, &patient->process, &patient->python);
         needs |= explain(&patient->rights, &patient->process, &process, patient->why[1]);
+        if (patient->python.code == -CAIRN_EPERM && works(patient, CAIRN_PROBE_READ))
+            needs |= CAIRN_NEED_ROOT; /* to open its file */
     }
     cairn_rights_allow(&patient->rights, needs, words, &patient->allow);
     return 0;
-}
-
-static bool works(const struct patient *patient, enum cairn_probe probe)
-{
-    return patient->child.codes[probe] == 0 && patient->process.codes[probe] == 0;
 }
 
 static int status_of(const struct patient *patient)

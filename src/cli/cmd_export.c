@@ -38,37 +38,17 @@ static int choose_format(const struct cairn_settings *settings,
     return -CAIRN_EUSAGE;
 }
 
-static int check_other_file(const char *recording, const char *output, struct cairn_err *err)
-{
-    struct stat read, written;
-
-    if (stat(recording, &read) < 0 || stat(output, &written) < 0 || read.st_dev != written.st_dev ||
-        read.st_ino != written.st_ino)
-        return 0;
-    cairn_err_set(err, -CAIRN_EEXISTS, 0, "export", "%.300s is the recording that is read", output);
-    cairn_err_add(err, "Name another file with -o.");
-    return -CAIRN_EEXISTS;
-}
-
-/* Opens what -o names; stdout without it. With --force a file is emptied before the recordings are
- * read, so none of them may it be. */
+/* Opens what -o names; stdout without it. */
 static int open_output(const struct cairn_call *call, struct cairn_output *ret_output,
                        struct cairn_err *err)
 {
     const char *name = call->settings.output;
-    struct cairn_buf newest;
-    int code = 0;
 
     *ret_output = cairn_output_borrow(STDOUT_FILENO, "stdout");
     if (name == NULL)
         return 0;
-    for (size_t i = 0; i < call->words.count && code == 0; i++)
-        code = check_other_file(call->words.items[i], name, err);
-    cairn_buf_init(&newest, PATH_MAX_BYTES);
-    if (call->words.count == 0 && cairn_place_newest(&newest, NULL) == 0)
-        code = check_other_file(cairn_buf_cstr(&newest), name, err);
-    cairn_buf_release(&newest);
-    return code < 0 ? code : cairn_output_open(name, call->settings.force, ret_output, err);
+    CAIRN_TRY(cairn_show_check_output(&call->words, name, err));
+    return cairn_output_open(name, call->settings.force, ret_output, err);
 }
 
 static int export_model(struct cairn_model *model, const struct cairn_settings *settings,
@@ -111,9 +91,13 @@ static int export_model(struct cairn_model *model, const struct cairn_settings *
         return cairn_err_set(err, code, 0, "export", "cannot leave out who made the recording");
     }
     cairn_outlet_init(&outlet, output->fd, output->name);
+    if (!exporter->stacks)
+        cairn_show_what_is_whole(&tally);
     code = cairn_export(exporter, &tally, &options, &outlet, err);
     code = cairn_outlet_finish(&outlet, code, err);
     *ret_read = outlet.sys == 0; /* else the reader went away: it is told nothing more */
+    if (code == 0 && *ret_read && tally.cell_count == 0 && cairn_model_quality(model)->samples > 0)
+        cairn_say("no sample is left: none fits what was asked for");
     cairn_tally_release(&tally);
     return code;
 }
@@ -136,7 +120,7 @@ int cairn_cmd_export(struct cairn_call *call)
     struct cairn_err err = {0};
     struct cairn_buf path, lost;
     bool read = false;
-    int code;
+    int code, closed;
 
     /* A reader that goes away is the outlet's to see: a quiet end. */
     signal(SIGPIPE, SIG_IGN);
@@ -154,7 +138,8 @@ int cairn_cmd_export(struct cairn_call *call)
     if (code == 0)
         code = export_model(model, settings, exporter, &output, &lost, &read, &err);
     cairn_progress_line_end(&line);
-    cairn_output_close(&output, code == 0);
+    closed = cairn_output_close(&output, code == 0, &err);
+    code = code < 0 ? code : closed;
     cairn_model_free(model);
     if (code == 0 && read)
         say_lost(exporter, &lost);

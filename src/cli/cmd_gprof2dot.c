@@ -11,6 +11,7 @@
 #include "command.h"
 #include "dot.h"
 #include "io.h"
+#include "jsonin.h"
 #include "output.h"
 #include "prof_rows.h"
 #include "pstats_file.h"
@@ -37,6 +38,35 @@ static int copy_stdin(int *ret_fd, struct cairn_err *err)
 }
 
 /* A file of another tool, by way of a recording in memory. */
+/* Whether it is of the format that -f names, if one is named; a recording has none. */
+static int check_format(const char *path, const struct cairn_settings *settings,
+                        struct cairn_span format, struct cairn_err *err)
+{
+    static const char *const names[] = {
+        [CAIRN_PROF_FORMAT_AXE] = "axe",
+        [CAIRN_PROF_FORMAT_CALLGRIND] = "callgrind",
+        [CAIRN_PROF_FORMAT_COLLAPSE] = "collapsed",
+        [CAIRN_PROF_FORMAT_DTRACE] = "dtrace",
+        [CAIRN_PROF_FORMAT_HPROF] = "hprof",
+        [CAIRN_PROF_FORMAT_JSON] = "gprof2dot",
+        [CAIRN_PROF_FORMAT_OPROFILE] = "oprofile",
+        [CAIRN_PROF_FORMAT_PERF] = "perf",
+        [CAIRN_PROF_FORMAT_PROF] = "gprof",
+        [CAIRN_PROF_FORMAT_SLEEPY] = "sleepy",
+        [CAIRN_PROF_FORMAT_SYSPROF] = "sysprof",
+        [CAIRN_PROF_FORMAT_XPERF] = "xperf",
+    };
+
+    if (settings->prof_format == CAIRN_CHOICE_NONE || format.size_bytes == 0 ||
+        cairn_span_is(format, names[settings->prof_format]))
+        return 0;
+    cairn_err_set(err, -CAIRN_EFOREIGN, 0, "gprof2dot", "%.300s is no %s file", path,
+                  names[settings->prof_format]);
+    cairn_err_add(err, "It is a %.*s file: without -f it is read as what it is.",
+                  (int)format.size_bytes, (const char *)format.data);
+    return -CAIRN_EFOREIGN;
+}
+
 static int load_guest(char *path, const struct cairn_settings *settings, struct cairn_prof *prof,
                       struct cairn_err *err)
 {
@@ -52,7 +82,9 @@ static int load_guest(char *path, const struct cairn_settings *settings, struct 
     cairn_buf_release(&unused);
     if (code < 0)
         return code;
-    code = cairn_show_filter(settings, &filter, err);
+    code = check_format(path, settings, cairn_model_env(model, "import.format"), err);
+    if (code == 0)
+        code = cairn_show_filter(settings, &filter, err);
     filter.threads_joined = true;
     if (code == 0)
         code = cairn_tally_make(model, &filter, &tally, err);
@@ -245,10 +277,12 @@ int cairn_cmd_gprof2dot(struct cairn_call *call)
     struct cairn_outlet outlet;
     struct cairn_err err = {0};
     struct cairn_prof prof;
-    int code;
+    int code, closed;
 
     signal(SIGPIPE, SIG_IGN); /* a reader that goes away is the outlet's to see */
     code = cairn_prof_init(&prof);
+    if (code == 0 && name != NULL)
+        code = cairn_show_check_output(&call->words, name, &err);
     if (code == 0)
         code = choose(&call->settings, &options, &err);
     if (code == 0)
@@ -264,7 +298,8 @@ int cairn_cmd_gprof2dot(struct cairn_call *call)
         else
             code = cairn_dot_write(&prof, &options, &outlet, &err);
         code = cairn_outlet_finish(&outlet, code, &err);
-        cairn_output_close(&output, code == 0);
+        closed = cairn_output_close(&output, code == 0, &err);
+        code = code < 0 ? code : closed;
     }
     if (code == 0)
         say_lost(&prof);

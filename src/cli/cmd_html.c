@@ -41,23 +41,27 @@ int cairn_cmd_html(struct cairn_call *call)
     struct cairn_progress_line line;
     struct cairn_err err = {0};
     struct cairn_buf path;
-    int code;
+    int code, closed;
 
     cairn_buf_init(&path, PATH_MAX_BYTES);
     cairn_progress_line_begin(&line);
     code = check(settings, &err);
     if (code == 0)
+        code = cairn_show_check_output(&call->words, name, &err);
+    if (code == 0 && settings->before)
+        code = cairn_output_check(name, settings->before, &err);
+    if (code == 0)
         code = cairn_show_load(&call->words, &call->settings.reading, &line.progress, &model, &path,
                                &err);
     if (code == 0)
         code = cairn_show_load_before(settings, &line.progress, &before, &err);
-    /* Only now: a page that is there outlives a recording that cannot be read. */
     if (code == 0)
         code = cairn_output_open(name, settings->force, &output, &err);
     if (code == 0)
         code = write_page(model, before, settings, &output, &err);
     cairn_progress_line_end(&line);
-    cairn_output_close(&output, code == 0);
+    closed = cairn_output_close(&output, code == 0, &err);
+    code = code < 0 ? code : closed;
     cairn_model_free(model);
     cairn_model_free(before);
     cairn_buf_release(&path);

@@ -1,11 +1,12 @@
 /* cmd_import.c: `cairn import FILE -o OUT` */
 #include <fcntl.h>
+#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "caged.h"
 #include "command.h"
 #include "io.h"
+#include "output.h"
 #include "progress_line.h"
 #include "say.h"
 
@@ -27,26 +28,38 @@ static int open_file(const char *path, int *ret_fd, struct cairn_err *err)
     return -CAIRN_EFOREIGN;
 }
 
-static int import(const struct cairn_call *call, int file, struct cairn_err *err)
+/* Into the file at `path`, which takes the place of whatever is there. */
+static int import_to(const struct cairn_call *call, int file, const char *path,
+                     struct cairn_err *err)
 {
-    const struct cairn_settings *settings = &call->settings;
-    struct cairn_sink_options output = {.path = settings->output, .force = settings->force};
-    struct cairn_import_options options = {.interval_ns = settings->reading.each_ns};
+    struct cairn_import_options options = {.interval_ns = call->settings.reading.each_ns};
+    struct cairn_sink_options to = {.path = path, .force = true};
     struct cairn_progress_line line;
     struct cairn_sink *sink;
-    int code;
+    int code, closed;
 
-    CAIRN_TRY(cairn_sink_open(&output, &sink, err));
+    CAIRN_TRY(cairn_sink_open(&to, &sink, err));
     cairn_progress_line_begin(&line);
     options.progress = &line.progress;
     code = cairn_caged_import(file, call->words.items[0], &options, sink, err);
     cairn_progress_line_end(&line);
-    if (code == 0)
-        return cairn_sink_close(sink, err);
-    if (cairn_sink_made(sink))
-        unlink(settings->output);
-    cairn_sink_close(sink, NULL);
-    return code;
+    closed = cairn_sink_close(sink, code == 0 ? err : NULL);
+    return code < 0 ? code : closed;
+}
+
+static int import(const struct cairn_call *call, int file, struct cairn_err *err)
+{
+    struct cairn_output output;
+    const char *name = call->settings.output;
+    int code, closed;
+
+    if (strcmp(name, "-") == 0)
+        name = "./-"; /* a recording is not written as it comes */
+    CAIRN_TRY(cairn_output_check(name, call->words.items[0], err));
+    CAIRN_TRY(cairn_output_open(name, call->settings.force, &output, err));
+    code = import_to(call, file, output.part ? output.part : output.name, err);
+    closed = cairn_output_close(&output, code == 0, err);
+    return code < 0 ? code : closed;
 }
 
 int cairn_cmd_import(struct cairn_call *call)

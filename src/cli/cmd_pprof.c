@@ -382,7 +382,7 @@ static int write_report(struct cairn_pprof_report *report, const struct format *
     struct cairn_output output = cairn_output_borrow(STDOUT_FILENO, "stdout");
     struct cairn_outlet text;
     char own[32];
-    int code = 0;
+    int code = 0, closed;
 
     if (name != NULL && name[0] != '\0')
         code = cairn_output_open(name, true, &output, err); /* as pprof does */
@@ -401,8 +401,22 @@ static int write_report(struct cairn_pprof_report *report, const struct format *
             code = draw(format->picture, cairn_buf_span(&text.buf), output.fd, err);
         cairn_outlet_release(&text);
     }
-    cairn_output_close(&output, code == 0);
-    return code;
+    closed = cairn_output_close(&output, code == 0, err);
+    return code < 0 ? code : closed;
+}
+
+/* Which pprof itself would write over. */
+static int check_output(const struct cairn_words *files, const struct cairn_pprof_flags *flags,
+                        struct cairn_err *err)
+{
+    if (flags->output == NULL || flags->output[0] == '\0')
+        return 0;
+    CAIRN_TRY(cairn_show_check_output(files, flags->output, err));
+    for (size_t i = 0; i < flags->diff_base.count; i++)
+        CAIRN_TRY(cairn_output_check(flags->output, flags->diff_base.items[i], err));
+    for (size_t i = 0; i < flags->base.count; i++)
+        CAIRN_TRY(cairn_output_check(flags->output, flags->base.items[i], err));
+    return 0;
 }
 
 static int report_on(const struct cairn_words *files, const struct cairn_pprof_flags *flags,
@@ -422,8 +436,10 @@ static int report_on(const struct cairn_words *files, const struct cairn_pprof_f
     struct cairn_pprof_look look;
     struct cairn_pprof_report report = {.pprof = &pprof, .look = &look, .err = err};
     unsigned idle = 0;
-    int code = load_all(files, flags, &pprof, err);
+    int code = check_output(files, flags, err);
 
+    if (code == 0)
+        code = load_all(files, flags, &pprof, err);
     choose_look(flags, format, &look);
     if (code == 0 && !flags->relative) /* shares are of all, also of what is filtered out */
         cairn_pprof_sum(&pprof, flags->mean);

@@ -6,6 +6,7 @@
 
 #include "probe.h"
 #include "procfs.h"
+#include "pyread.h"
 #include "rights.h"
 #include "text.h"
 
@@ -62,6 +63,8 @@ void cairn_pid_advise(const char *command, pid_t pid, struct cairn_err *err)
         cairn_err_add(err, "It is called %s.", stat.comm);
     else if (err->code == -CAIRN_EPERM && strcmp(err->where, "runtime") == 0)
         add_reasons(command, pid, err);
+    else if (err->code == -CAIRN_EPERM && strcmp(err->where, CAIRN_PYREAD_FILE) == 0)
+        cairn_err_add(err, "This would allow it: sudo cairn %s %d", command, (int)pid);
 }
 
 int cairn_pid_try_reading(struct cairn_err *err)

@@ -50,6 +50,7 @@ static int load_recording(const char *path, const struct cairn_settings *setting
     filter.threads_joined = true;
     code = cairn_tally_make(model, &filter, &tally, err);
     if (code == 0) {
+        cairn_show_what_is_whole(&tally);
         if (tally.known)
             code = cairn_prof_rows(&tally, prof);
         else

@@ -148,7 +148,7 @@ int cairn_record_report(struct cairn_record *record, struct cairn_err *err)
     const char *path = record->options.path;
     struct cairn_progress_line line;
     struct cairn_model *model = NULL;
-    int code;
+    int code, closed;
 
     if (record->report.fd < 0)
         return 0;
@@ -163,13 +163,13 @@ int cairn_record_report(struct cairn_record *record, struct cairn_err *err)
                                  err);
     cairn_progress_line_end(&line);
     cairn_model_free(model);
-    cairn_output_close(&record->report, code == 0);
-    return code;
+    closed = cairn_output_close(&record->report, code == 0, err);
+    return code < 0 ? code : closed;
 }
 
 void cairn_record_close(struct cairn_record *record)
 {
-    cairn_output_close(&record->report, false);
+    (void)cairn_output_close(&record->report, false, NULL);
     if (record->collected)
         cairn_session_release(&record->result);
     cairn_buf_release(&record->path);

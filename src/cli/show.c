@@ -2,11 +2,15 @@
 
 #include <string.h>
 
+#include "exactrows.h"
 #include "guests.h"
 #include "place.h"
 #include "report_json.h"
 #include "report_text.h"
+#include "say.h"
 #include "terminal.h"
+
+#define PATH_MAX_BYTES (1 << 16)
 
 static int load(const char *const *paths, size_t count, const struct cairn_reading *reading,
                 struct cairn_progress *progress, struct cairn_model **ret_model,
@@ -37,6 +41,23 @@ int cairn_show_load(const struct cairn_words *words, const struct cairn_reading 
     return load(&newest, 1, reading, progress, ret_model, err);
 }
 
+int cairn_show_check_output(const struct cairn_words *words, const char *output,
+                            struct cairn_err *err)
+{
+    struct cairn_buf newest;
+    int code = 0;
+
+    for (size_t i = 0; i < words->count && code == 0; i++)
+        code = cairn_output_check(output, words->items[i], err);
+    if (words->count > 0)
+        return code;
+    cairn_buf_init(&newest, PATH_MAX_BYTES);
+    if (cairn_place_newest(&newest, NULL) == 0)
+        code = cairn_output_check(output, cairn_buf_cstr(&newest), err);
+    cairn_buf_release(&newest);
+    return code;
+}
+
 int cairn_show_load_before(const struct cairn_settings *settings, struct cairn_progress *progress,
                            struct cairn_model **ret_model, struct cairn_err *err)
 {
@@ -45,6 +66,8 @@ int cairn_show_load_before(const struct cairn_settings *settings, struct cairn_p
                ? load(&settings->before, 1, &settings->reading, progress, ret_model, err)
                : 0;
 }
+
+#define PATH_MAX_BYTES (1 << 16)
 
 /* Sums over the whole recording have no moments that could be chosen. */
 static int check_moments(const struct cairn_filter *filter, struct cairn_err *err)
@@ -100,6 +123,19 @@ int cairn_show_filter(const struct cairn_settings *settings, struct cairn_filter
     return -CAIRN_EUSAGE;
 }
 
+void cairn_show_what_is_whole(const struct cairn_tally *tally)
+{
+    const struct cairn_filter *filter = &tally->filter;
+
+    if (!cairn_exact_table_has(tally))
+        return;
+    if (filter->focus.count || filter->ignore.count || filter->only_my_code)
+        cairn_say("calls that were counted are told whole: --focus, --ignore and --only-my-code "
+                  "choose among samples, and among calls with --metric counted");
+    if (!cairn_filter_is_of_all_time(filter))
+        cairn_say("calls that were counted are told whole: their sums do not say when they were");
+}
+
 int cairn_show_report(const struct cairn_model *model, const struct cairn_settings *settings,
                       const char *path, const struct cairn_output *output, struct cairn_err *err)
 {
@@ -114,6 +150,7 @@ int cairn_show_report(const struct cairn_model *model, const struct cairn_settin
     CAIRN_TRY(cairn_show_filter(settings, &filter, err));
     filter.threads_joined = true;
     CAIRN_TRY(cairn_tally_make(model, &filter, &tally, err));
+    cairn_show_what_is_whole(&tally);
     cairn_terminal_ask(output->fd, &terminal);
     cairn_source_init(&source, model);
     cairn_report_options_init(&options);

@@ -33,7 +33,7 @@ int cairn_doing_look(struct cairn_subject *subject, struct cairn_worker *worker,
         run->overlays = overlays_of(subject->py, worker);
     else if (subject->python == CAIRN_PYTHON_UNSUPPORTED)
         run->overlays = NOTHING_KNOWN;
-    if (worker->wait.refused || (worker->still && !worker->wait.seen))
+    if (worker->wait.refused || worker->wait.unsure || (worker->still && !worker->wait.seen))
         run->overlays |= CAIRN_OVERLAY_WAIT_UNKNOWN;
     if (subject->stopped) {
         run->state = CAIRN_SAMPLE_STOPPED;

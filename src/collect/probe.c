@@ -224,8 +224,11 @@ void cairn_probe_process(pid_t pid, struct cairn_probes *ret_probes,
 
     look_for_python(pid, ret_python);
     /* Whatever else it found, looking for a Python began with reading memory. */
-    codes[CAIRN_PROBE_READ] =
-        ret_python->code == -CAIRN_EPERM || ret_python->code == -CAIRN_EGONE ? ret_python->code : 0;
+    if (ret_python->code == -CAIRN_EGONE ||
+        (ret_python->code == -CAIRN_EPERM && strcmp(ret_python->why.where, CAIRN_PYREAD_FILE) != 0))
+        codes[CAIRN_PROBE_READ] = ret_python->code;
+    else
+        codes[CAIRN_PROBE_READ] = 0;
     codes[CAIRN_PROBE_CLOCK] = cairn_perf_clock_open(&clock, pid);
     cairn_perf_clock_close(&clock);
     codes[CAIRN_PROBE_RECORDS] = cairn_perf_watch_open(pid, &watch);

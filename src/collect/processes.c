@@ -42,6 +42,15 @@ void cairn_processes_add_python(struct cairn_sampler *sampler, struct cairn_subj
         sampler, cairn_tracks_add_python(sampler->writer, &sampler->pythons, subject, now_ns));
 }
 
+/* Of one that was met by its record the kernel's records tell what it makes and whether it is over,
+ * as they did from its birth on: the looks beside them have time. */
+static void rest_looks(struct cairn_subject *subject, uint64_t now_ns)
+{
+    subject->children_at_ns = now_ns + CAIRN_SAMPLER_WATCHED_NS;
+    if (!subject->threads_changed && subject->start_stack)
+        subject->scan_at_ns = now_ns + CAIRN_SAMPLER_WATCHED_NS;
+}
+
 static int add(struct cairn_sampler *sampler, pid_t pid, pid_t parent, bool from_birth,
                uint64_t born_ns, uint64_t now_ns)
 {
@@ -59,6 +68,8 @@ static int add(struct cairn_sampler *sampler, pid_t pid, pid_t parent, bool from
     sampler->stats.processes++;
     CAIRN_TRY(cairn_runs_keep_code(sampler, cairn_processes_write(sampler, subject)));
     CAIRN_TRY(cairn_subject_scan(subject, from_birth, now_ns, cairn_runs_gone, sampler));
+    if (born_ns)
+        rest_looks(subject, now_ns);
     if (!from_birth)
         cairn_remains_attach(subject);
     cairn_runs_keep_code(sampler, cairn_tracks_add_workers(sampler->writer, subject));
@@ -172,19 +183,21 @@ static pid_t maker_of(const struct cairn_sampler *sampler, const struct cairn_pe
 static void on_fork(struct cairn_sampler *sampler, const struct cairn_perf_event *event,
                     uint64_t now_ns)
 {
+    const bool is_process = event->ppid != event->pid;
     size_t at = 0;
 
     while (at < sampler->subjects.count && sampler->subjects.items[at]->pid != event->pid)
         at++;
-    if (at < sampler->subjects.count && event->ppid != event->pid &&
+    if (at < sampler->subjects.count && is_process &&
         event->time_ns > sampler->subjects.items[at]->seen_ns)
         cairn_processes_remove(sampler, at);
     else if (at < sampler->subjects.count)
         sampler->subjects.items[at]->threads_changed = true;
     /* One that goes while its threads are listed was seen: it is in the recording already. */
     if (sampler->follow_children &&
-        add(sampler, event->pid, maker_of(sampler, event), true, event->time_ns, now_ns) < 0 &&
-        event->pid != event->ppid && !subject_of(sampler, event->pid)) {
+        add(sampler, event->pid, maker_of(sampler, event), true, is_process ? event->time_ns : 0,
+            now_ns) < 0 &&
+        is_process && !subject_of(sampler, event->pid)) {
         sampler->stats.unseen++;
         note_gone(sampler, event->pid, event->ppid);
     }
@@ -220,21 +233,29 @@ static void on_event(struct cairn_sampler *sampler, const struct cairn_perf_even
         break;
     case CAIRN_PERF_LOST:
         sampler->stats.records_lost += event->lost;
-        for (size_t i = 0; i < sampler->subjects.count; i++) {
-            sampler->subjects.items[i]->threads_changed = true;
-            sampler->subjects.items[i]->ran = true;
-            sampler->subjects.items[i]->children_at_ns = 0;
-        }
         break;
+    }
+}
+
+/* There may be children and threads of which no record tells. */
+static void look_at_all(struct cairn_sampler *sampler)
+{
+    for (size_t i = 0; i < sampler->subjects.count; i++) {
+        sampler->subjects.items[i]->threads_changed = true;
+        sampler->subjects.items[i]->ran = true;
+        sampler->subjects.items[i]->children_at_ns = 0;
     }
 }
 
 void cairn_processes_read_records(struct cairn_sampler *sampler, uint64_t now_ns)
 {
+    const uint64_t lost = sampler->stats.records_lost;
     struct cairn_perf_event event;
 
     while (sampler->watch && cairn_perf_watch_next(sampler->watch, &event))
         on_event(sampler, &event, now_ns);
+    if (sampler->stats.records_lost != lost)
+        look_at_all(sampler);
 }
 
 /* Whether a child that is listed was met before, and is over: nobody has waited for it yet. */

@@ -70,7 +70,7 @@ int cairn_proc_stat(pid_t pid, pid_t tid, struct cairn_proc_stat *ret_stat)
 {
     struct cairn_proc_stat stat = {0};
     char path[64], text[TEXT_MAX], *open, *close;
-    unsigned long long start_ticks, start_stack;
+    unsigned long long start_ticks, start_stack, arg_start;
     long ticks_per_s = sysconf(_SC_CLK_TCK);
     unsigned flags;
     int ppid;
@@ -88,8 +88,9 @@ int cairn_proc_stat(pid_t pid, pid_t tid, struct cairn_proc_stat *ret_stat)
         return got == 0 ? -CAIRN_EGONE : -CAIRN_EDAMAGED;
     if (sscanf(close + 1,
                " %c %d %*d %*d %*d %*d %u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %ld %*d %llu"
+               " %*u %*d %*u %*u %*u %llu %*u %*u %*u %*u %*u %*u %*u %*u %*u %*d %*d %*u %*u %*u"
                " %*u %*d %*u %*u %*u %llu",
-               &stat.state, &ppid, &flags, &threads, &start_ticks, &start_stack) != 6)
+               &stat.state, &ppid, &flags, &threads, &start_ticks, &start_stack, &arg_start) != 7)
         return -CAIRN_EDAMAGED;
     stat.ppid = ppid;
     /* The first thread waits as a zombie for the others: where one of them calls exec, till that is
@@ -97,7 +98,8 @@ int cairn_proc_stat(pid_t pid, pid_t tid, struct cairn_proc_stat *ret_stat)
     stat.is_over = stat.state == 'X' || (stat.state == 'Z' && threads <= 1);
     stat.is_ending = (flags & ENDS_FLAG) || stat.state == 'X' || stat.state == 'Z';
     stat.start_ns = start_ticks * (1000000000ull / (uint64_t)(ticks_per_s > 0 ? ticks_per_s : 100));
-    stat.start_stack = start_stack;
+    /* In the middle of an exec it is where the arguments are, until it is put below them. */
+    stat.start_stack = start_stack == arg_start ? 0 : start_stack;
     snprintf(stat.comm, sizeof(stat.comm), "%.*s", (int)(close - open - 1), open + 1);
     *ret_stat = stat;
     return 0;

@@ -21,7 +21,8 @@ struct cairn_proc_stat {
     bool is_ending; /* of a thread (a process' first): it runs no program any more */
     pid_t ppid;
     uint64_t start_ns; /* since boot, in steps of a clock tick; tells incarnations of a pid apart */
-    uint64_t start_stack; /* where its first stack begins: drawn by exec, kept by fork. 0: hidden */
+    uint64_t start_stack; /* where its first stack begins: drawn by exec, kept by fork. 0: hidden,
+                           * or not known yet in the middle of an exec */
     char comm[CAIRN_COMM_BYTES];
 };
 

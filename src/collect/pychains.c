@@ -276,6 +276,12 @@ int cairn_pychains_follow(struct cairn_pyread *read, struct cairn_pychains *chai
     return 0;
 }
 
+bool cairn_pychains_runs(const struct cairn_pyread *read, const struct cairn_pychain_link *link)
+{
+    return link->kind == CAIRN_PYCHAIN_FRAMED && link->holds &&
+           link->state == read->runtime.table->executing;
+}
+
 bool cairn_pychains_is_over(const struct cairn_pyread *read, const struct cairn_pychain_link *link)
 {
     if (link->kind != CAIRN_PYCHAIN_FRAMED)

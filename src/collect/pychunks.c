@@ -7,6 +7,7 @@
 #define CHUNKS_MAX 8192
 #define CHUNK_MAX_BYTES ((uint64_t)256 << 20)
 #define SLACK_BYTES 2048 /* read behind the frames of last time: the stack may have grown */
+#define SHRINK_SHARE 16  /* of what is read beyond that, what is left out the next time */
 
 static uint64_t field_of(const uint8_t *data, uint32_t place)
 {
@@ -155,6 +156,8 @@ void cairn_pychunks_stretch_hot(const struct cairn_pycontext *ctx, struct cairn_
     else if (used > hot->size_bytes)
         return;
     used += SLACK_BYTES;
+    if (used < hot->used_bytes) /* a stack that comes back goes that far again */
+        used += (hot->used_bytes - used) / SHRINK_SHARE * (SHRINK_SHARE - 1);
     hot->used_bytes = used < hot->size_bytes ? used : hot->size_bytes;
 }
 

@@ -9,13 +9,14 @@
 #include "format.h"
 #include "pyarrival.h"
 #include "pyfresh.h"
-#include "pyunits.h"
+#include "pylook.h"
+#include "pypassed.h"
 
 #define STRINGS_MAX_BYTES ((size_t)512 << 20)
 #define UNITS_MAX_BYTES ((size_t)512 << 20)
 #define CODES_MAX ((size_t)1 << 22)
 #define NAMELESS_MAX 1024
-#define BATCH 64
+#define BATCH CAIRN_PYLOOK_BATCH
 #define ALIKE_MAX 8           /* entries of like content that are tried */
 #define OVER_NS 1000000000ull /* a stack that was read is not kept for so long */
 
@@ -32,6 +33,7 @@ int cairn_pycodes_init(struct cairn_pycodes *codes, struct cairn_remote *remote,
     cairn_map_init(&codes->doubts, CODES_MAX);
     cairn_map_init(&codes->entered, CODES_MAX);
     cairn_map_init(&codes->called, CODES_MAX);
+    cairn_map_init(&codes->seen, CODES_MAX);
     cairn_map_init(&codes->nameless, NAMELESS_MAX);
     cairn_arena_init(&codes->arena, UNITS_MAX_BYTES);
     return cairn_intern_init(&codes->strings, STRINGS_MAX_BYTES);
@@ -46,6 +48,7 @@ void cairn_pycodes_release(struct cairn_pycodes *codes)
     cairn_map_release(&codes->doubts);
     cairn_map_release(&codes->entered);
     cairn_map_release(&codes->called);
+    cairn_map_release(&codes->seen);
     cairn_map_release(&codes->nameless);
     cairn_intern_release(&codes->strings);
     cairn_arena_release(&codes->arena);
@@ -71,72 +74,6 @@ int cairn_pycodes_want(struct cairn_pycodes *codes, uint64_t address)
     CAIRN_TRY(cairn_vec_reserve(&codes->wanted, codes->wanted.count + 1, CODES_MAX));
     codes->wanted.items[codes->wanted.count++] = address;
     return 0;
-}
-
-static int intern_part(struct cairn_pycodes *codes, const struct cairn_pystr *str,
-                       struct cairn_span *ret)
-{
-    uint32_t id;
-
-    CAIRN_TRY(cairn_intern_add(&codes->strings, str->text, &id));
-    *ret = cairn_intern_get(&codes->strings, id);
-    return 0;
-}
-
-/* Where code of versions until 3.10 calls what by name. */
-static int take_sites(struct cairn_pycodes *codes, const struct cairn_pyarrival *from,
-                      struct cairn_span text, struct cairn_pycode_entry *entry)
-{
-    size_t calls = 0;
-
-    for (uint32_t i = 0; i < entry->unit_count; i++)
-        calls += (entry->units[i] & CAIRN_PYUNIT_CALL) != 0;
-    if (!calls)
-        return 0;
-    entry->sites = cairn_arena_alloc(&codes->arena, calls * sizeof(*entry->sites));
-    if (!entry->sites)
-        return -CAIRN_ENOMEM;
-    entry->site_count = (uint32_t)cairn_pysites_find(text, entry->sites, calls);
-    entry->names_at = cairn_pyarrival_u64(from, codes->layout->code_names);
-    return 0;
-}
-
-static int take_instructions(struct cairn_pycodes *codes, const struct cairn_pyarrival *from,
-                             struct cairn_pycode_entry *entry)
-{
-    const struct cairn_pylayout *l = codes->layout;
-    struct cairn_span text = from->strs[CAIRN_PYPART_LINE].text;
-
-    if (cairn_pylayout_has(l->code_instructions))
-        entry->start = from->address + l->code_instructions;
-    entry->unit_count = (uint32_t)(from->strs[CAIRN_PYPART_LINE].text.size_bytes / 2);
-    if (cairn_pylayout_has(l->code_frame_words))
-        entry->frame_bytes = cairn_pyarrival_u32(from, l->code_frame_words) * 8;
-    else if (cairn_pylayout_has(l->code_locals) && cairn_pylayout_has(l->code_stack))
-        entry->frame_bytes =
-            (cairn_pyarrival_u32(from, l->code_locals) + cairn_pyarrival_u32(from, l->code_stack)) *
-                8 +
-            l->frame_size;
-    if (entry->frame_bytes > l->frame_size)
-        entry->stack_slots = (entry->frame_bytes - l->frame_size) / 8;
-    if (cairn_pylayout_has(l->code_locals) &&
-        cairn_pyarrival_u32(from, l->code_locals) < entry->stack_slots)
-        entry->local_slots = cairn_pyarrival_u32(from, l->code_locals);
-    if (cairn_pylayout_has(l->code_first_traceable)) {
-        entry->first_unit = cairn_pyarrival_u32(from, l->code_first_traceable);
-        entry->hidden = entry->first_unit >= entry->unit_count;
-    }
-    if (!from->strs[CAIRN_PYPART_LINE].ok)
-        return 0;
-    entry->units = cairn_arena_alloc(&codes->arena, entry->unit_count + 1);
-    if (!entry->units)
-        return -CAIRN_ENOMEM;
-    cairn_pyunits_mark(codes->table, text, entry->units, entry->unit_count);
-    if (!cairn_pylayout_has(l->code_bytes))
-        return 0;
-    entry->yields = cairn_pyunits_yield(text);
-    CAIRN_TRY(intern_part(codes, &from->strs[CAIRN_PYPART_LINE], &entry->text));
-    return take_sites(codes, from, text, entry);
 }
 
 /* A version without qualified names has no address of one. */
@@ -237,12 +174,14 @@ static int take_texts(struct cairn_pycodes *codes, const struct cairn_pyarrival 
     entry->code.first_line = (uint32_t)entry->parts[CAIRN_PYPART_LINE];
     if (!entry->named)
         return 0;
-    CAIRN_TRY(intern_part(codes, &from->strs[CAIRN_PYPART_NAME], &entry->code.name));
+    CAIRN_TRY(cairn_pyarrival_intern(codes, &from->strs[CAIRN_PYPART_NAME], &entry->code.name));
     if (entry->parts[CAIRN_PYPART_QUALNAME])
-        CAIRN_TRY(intern_part(codes, &from->strs[CAIRN_PYPART_QUALNAME], &entry->code.qualname));
-    CAIRN_TRY(intern_part(codes, &from->strs[CAIRN_PYPART_FILE], &entry->code.file));
+        CAIRN_TRY(cairn_pyarrival_intern(codes, &from->strs[CAIRN_PYPART_QUALNAME],
+                                         &entry->code.qualname));
+    CAIRN_TRY(cairn_pyarrival_intern(codes, &from->strs[CAIRN_PYPART_FILE], &entry->code.file));
     if (from->strs[CAIRN_PYPART_LINETABLE].ok)
-        CAIRN_TRY(intern_part(codes, &from->strs[CAIRN_PYPART_LINETABLE], &entry->code.linetable));
+        CAIRN_TRY(cairn_pyarrival_intern(codes, &from->strs[CAIRN_PYPART_LINETABLE],
+                                         &entry->code.linetable));
     return 0;
 }
 
@@ -259,7 +198,7 @@ static int add_entry(struct cairn_pycodes *codes, const struct cairn_pyarrival *
     *entry = *made;
     entry->code.number = (uint32_t)count;
     entry->alike = (uint32_t)alike;
-    CAIRN_TRY(take_instructions(codes, from, entry));
+    CAIRN_TRY(cairn_pyarrival_instructions(codes, from, entry));
     CAIRN_TRY(cairn_vec_reserve(&codes->entries, count + 1, CODES_MAX));
     CAIRN_TRY(cairn_map_put(&codes->by_address, from->address, 0, count));
     CAIRN_TRY(cairn_map_put(&codes->by_content, content_of(entry), 0, count + 1));
@@ -278,6 +217,7 @@ static int come_again(struct cairn_pycodes *codes, const struct cairn_pyarrival 
     entry->checked_ns = made->checked_ns;
     entry->looked_ns = made->looked_ns;
     entry->gone_ns = 0;
+    entry->moved_ns = codes->looked_ns;
     if (cairn_pylayout_has(l->code_instructions))
         entry->start = from->address + l->code_instructions;
     if (cairn_pylayout_has(l->code_names))
@@ -288,102 +228,22 @@ static int come_again(struct cairn_pycodes *codes, const struct cairn_pyarrival 
 static int make_entry(struct cairn_pycodes *codes, const struct cairn_pyarrival *from,
                       uint64_t now_ns)
 {
-    bool known = cairn_pycodes_find(codes, from->address) != NULL;
-    struct cairn_pycode_entry made, *old;
+    struct cairn_pycode_entry *known = cairn_pycodes_find(codes, from->address), made, *old;
 
     CAIRN_TRY(take_texts(codes, from, now_ns, &made));
+    if (known)
+        known->moved_ns = made.moved_ns = codes->looked_ns;
     old = find_alike(codes, from, &made);
     if (old)
         CAIRN_TRY(come_again(codes, from, &made, old));
     else
         CAIRN_TRY(add_entry(codes, from, &made));
     codes->came_ns = now_ns;
-    codes->arrivals++;
+    codes->unsure++;
     codes->stats->codes++;
-    codes->stats->code_reloads += known;
+    codes->stats->code_reloads += known != NULL;
     if (known)
         codes->taken_over_ns = now_ns;
-    return 0;
-}
-
-/* The parts whose text is looked at again: where code lies that took over another's address, its
- * name often lies where the other's name was, too. */
-static const int looked_at[] = {CAIRN_PYPART_NAME, CAIRN_PYPART_QUALNAME, CAIRN_PYPART_LINETABLE,
-                                CAIRN_PYPART_CODE};
-enum { LOOKS = sizeof(looked_at) / sizeof(looked_at[0]), LOOK_BYTES = 96 };
-
-/* Whether the head of a str or bytes object still is that of `known`, as far as it was read. */
-static bool same_text(const struct cairn_pylayout *l, int part, const uint8_t *head,
-                      struct cairn_span known)
-{
-    bool bytes = part == CAIRN_PYPART_LINETABLE || part == CAIRN_PYPART_CODE;
-    uint32_t data = bytes ? l->bytes_data : l->unicode_ascii_data;
-    uint32_t length_at = bytes ? l->object_count : l->unicode_length;
-    size_t some = known.size_bytes;
-    uint64_t length;
-
-    if (data >= LOOK_BYTES || length_at > LOOK_BYTES - sizeof(length))
-        return true;
-    if (some > LOOK_BYTES - data)
-        some = LOOK_BYTES - data;
-    for (size_t i = 0; i < known.size_bytes && !bytes; i++)
-        if (known.data[i] & 0x80) /* it lies elsewhere, in another form */
-            return true;
-    memcpy(&length, head + length_at, sizeof(length));
-    return length == known.size_bytes && memcmp(head + data, known.data, some) == 0;
-}
-
-struct look {
-    uint8_t heads[LOOKS][LOOK_BYTES];
-    bool ok[1 + LOOKS]; /* of the fixed part, of each head */
-};
-
-static bool holds(const struct cairn_pylayout *l, const struct cairn_pyarrival *from,
-                  const struct cairn_pycode_entry *entry, const struct look *look)
-{
-    const struct cairn_span known[LOOKS] = {entry->code.name, entry->code.qualname,
-                                            entry->code.linetable, entry->text};
-    uint64_t print[CAIRN_PYCODE_PARTS];
-
-    cairn_pyarrival_fingerprint(l, from, print);
-    if (memcmp(print, entry->parts, sizeof(print)) != 0 || !entry->named)
-        return false; /* what could not be read once may be there by now */
-    for (int k = 0; k < LOOKS && entry->named; k++)
-        if (look->ok[1 + k] && entry->parts[looked_at[k]] &&
-            (looked_at[k] != CAIRN_PYPART_CODE || entry->units) &&
-            !same_text(l, looked_at[k], look->heads[k], known[k]))
-            return false;
-    return true;
-}
-
-/* Reads the fixed parts, and what was known of their texts, in one go. */
-static int look_at(struct cairn_pycodes *codes, struct cairn_pyarrival *batch, size_t count,
-                   struct look *looks)
-{
-    struct cairn_remote_part parts[BATCH * (1 + LOOKS)] = {0};
-    bool ok[BATCH * (1 + LOOKS)] = {0};
-    size_t some = 0;
-
-    for (size_t i = 0; i < count; i++) {
-        const struct cairn_pycode_entry *entry = cairn_pycodes_find(codes, batch[i].address);
-
-        parts[some++] = (struct cairn_remote_part){batch[i].address, batch[i].bytes,
-                                                   cairn_pyarrival_bytes(codes->layout)};
-        for (int k = 0; k < LOOKS && entry; k++) {
-            uint64_t text = entry->parts[looked_at[k]]; /* 0: this version has none */
-
-            parts[some++] = (struct cairn_remote_part){
-                text ? text : entry->parts[CAIRN_PYPART_NAME], looks[i].heads[k], LOOK_BYTES};
-        }
-    }
-    CAIRN_TRY(cairn_pystr_read_each(codes->remote, parts, some, ok));
-    some = 0;
-    for (size_t i = 0; i < count; i++) {
-        size_t of_it = cairn_pycodes_find(codes, batch[i].address) ? 1 + LOOKS : 1;
-
-        memcpy(looks[i].ok, ok + some, of_it * sizeof(*ok));
-        some += of_it;
-    }
     return 0;
 }
 
@@ -394,6 +254,7 @@ static void let_go(struct cairn_pycodes *codes, struct cairn_pycode_entry *entry
 {
     if (!entry || entry->gone_ns == now_ns)
         return;
+    entry->moved_ns = codes->looked_ns;
     if (entry->gone_ns || cairn_pycodes_takes_over(codes, now_ns)) {
         cairn_map_remove(&codes->by_address, entry->code.address, 0);
         return;
@@ -402,27 +263,75 @@ static void let_go(struct cairn_pycodes *codes, struct cairn_pycode_entry *entry
     entry->checked_ns = 0;
 }
 
+/* Whether what lies there is the code of the entry, or what is left of it: nothing has come to that
+ * address since. */
+static bool is_still(struct cairn_pycodes *codes, const struct cairn_pyarrival *from,
+                     const struct cairn_pylook *look, struct cairn_pycode_entry *entry,
+                     uint64_t now_ns)
+{
+    if (!entry || (entry->passed && (entry->named || from->ok)))
+        return false;
+    if (!(entry->named ? cairn_pylook_holds(codes->layout, from, entry, look)
+                       : !from->ok && cairn_pylook_has_print(codes->layout, from, entry)))
+        return false;
+    if (!from->ok)
+        entry->moved_ns = codes->looked_ns;
+    entry->looked_ns = codes->looked_ns;
+    entry->checked_ns = from->ok ? now_ns : 0;
+    entry->gone_ns = 0;
+    codes->unsure += cairn_pycodes_moves(codes, entry);
+    return true;
+}
+
+/* What is left there is of the entry's code, by its addresses: texts that were freed with it may be
+ * others' by now. Where addresses are taken over, it can as well be of other code. */
+static bool is_left_of(const struct cairn_pycodes *codes, const struct cairn_pyarrival *from,
+                       const struct cairn_pycode_entry *entry, uint64_t now_ns)
+{
+    return entry && (!entry->gone_ns || entry->gone_ns == now_ns) &&
+           !cairn_pycodes_takes_over(codes, now_ns) &&
+           cairn_pylook_has_print(codes->layout, from, entry);
+}
+
+/* Other code than was known there is gone, and that was seen late: it says nothing of what the
+ * frames ran. */
+static void pass_by(struct cairn_pycodes *codes, uint64_t address, uint64_t now_ns)
+{
+    struct cairn_pycode_entry *entry = cairn_pycodes_find(codes, address);
+
+    codes->unsure++;
+    if (!entry)
+        return;
+    entry->moved_ns = codes->looked_ns;
+    codes->taken_over_ns = now_ns;
+    cairn_map_remove(&codes->by_address, address, 0);
+}
+
 /* Reads the fixed parts, and sorts out what needs no more than that. */
 static int read_headers(struct cairn_pycodes *codes, struct cairn_pyarrival *batch, size_t count,
-                        uint64_t now_ns)
+                        uint64_t now_ns, struct cairn_pycalled *called)
 {
-    struct look looks[BATCH];
+    const struct cairn_pylayout *l = codes->layout;
+    struct cairn_pylook looks[BATCH];
 
-    CAIRN_TRY(look_at(codes, batch, count, looks));
+    CAIRN_TRY(cairn_pylook_at(codes, batch, count, looks));
+    CAIRN_TRY(cairn_pypassed_look(codes, batch, looks, count, called));
+    CAIRN_TRY(cairn_pylook_closer(codes, batch, count, looks));
     for (size_t i = 0; i < count; i++) {
         struct cairn_pycode_entry *entry = cairn_pycodes_find(codes, batch[i].address);
+        bool code = looks[i].ok[0] && cairn_pyarrival_is_code_type(
+                                          codes, cairn_pyarrival_u64(&batch[i], l->object_type));
 
-        batch[i].ok = looks[i].ok[0] && cairn_pyarrival_is_counted(codes->layout, &batch[i]) &&
-                      cairn_pyarrival_is_code_type(
-                          codes, cairn_pyarrival_u64(&batch[i], codes->layout->object_type));
-        if (!batch[i].ok) {
-            let_go(codes, entry, now_ns);
-        } else if (entry && holds(codes->layout, &batch[i], entry, &looks[i])) {
-            entry->checked_ns = now_ns;
-            entry->looked_ns = codes->looked_ns;
-            entry->gone_ns = 0;
+        batch[i].ok = code && cairn_pyarrival_is_counted(l, &batch[i]);
+        batch[i].gone = false;
+        if (code && is_still(codes, &batch[i], &looks[i], entry, now_ns))
             batch[i].ok = false;
-        }
+        else if (!batch[i].ok && (!code || is_left_of(codes, &batch[i], entry, now_ns)))
+            let_go(codes, entry, now_ns);
+        else if (!batch[i].ok && cairn_pycodes_in_time(codes))
+            batch[i].ok = batch[i].gone = true;
+        else if (!batch[i].ok)
+            pass_by(codes, batch[i].address, now_ns);
     }
     return 0;
 }
@@ -496,13 +405,17 @@ static int read_headers_again(struct cairn_pycodes *codes, struct cairn_pyarriva
     CAIRN_TRY(cairn_pystr_read_each(codes->remote, parts, some, ok));
     some = 0;
     for (size_t i = 0; i < count; i++) {
+        bool there;
+
         if (!batch[i].ok)
             continue;
-        batch[i].ok = ok[some] && cairn_pyarrival_is_counted(l, &again[some]) &&
-                      cairn_pyarrival_is_same(l, &batch[i], &again[some]);
-        if (!batch[i].ok)
-            let_go(codes, cairn_pycodes_find(codes, batch[i].address), now_ns);
+        there = ok[some] && cairn_pyarrival_is_counted(l, &again[some]) &&
+                cairn_pyarrival_is_same(l, &batch[i], &again[some]);
         some++;
+        batch[i].gone |= !there;
+        batch[i].ok = there || cairn_pycodes_in_time(codes);
+        if (!batch[i].ok)
+            pass_by(codes, batch[i].address, now_ns);
     }
     return 0;
 }
@@ -512,9 +425,10 @@ static int load_batch(struct cairn_pycodes *codes, struct cairn_pyarrival *batch
 {
     const struct cairn_pylayout *l = codes->layout;
     struct cairn_pystr strs[BATCH * 5];
+    struct cairn_pycalled called[BATCH];
     size_t some = 0, next = 0;
 
-    CAIRN_TRY(read_headers(codes, batch, count, now_ns));
+    CAIRN_TRY(read_headers(codes, batch, count, now_ns, called));
     for (size_t i = 0; i < count; i++) {
         uint64_t print[CAIRN_PYCODE_PARTS];
 
@@ -540,7 +454,9 @@ static int load_batch(struct cairn_pycodes *codes, struct cairn_pyarrival *batch
     for (size_t i = 0; i < count; i++) {
         if (!batch[i].ok)
             continue;
-        if (has_names(l, &batch[i]))
+        if (batch[i].gone)
+            CAIRN_TRY(cairn_pypassed_add(codes, &batch[i], &called[i], now_ns));
+        else if (has_names(l, &batch[i]))
             CAIRN_TRY(make_entry(codes, &batch[i], now_ns));
         else
             CAIRN_TRY(meet_nameless(codes, &batch[i], now_ns));
@@ -558,7 +474,8 @@ int cairn_pycodes_load(struct cairn_pycodes *codes, uint64_t now_ns)
         return 0;
     codes->loads++;
     codes->looked_ns = cairn_clock_mono_ns();
-    /* Mostly one, at many a tick: what is not needed is not cleared. */
+    /* Mostly one, at many a tick: what is not needed is not cleared. The innermost, which were
+     * asked for last, are the first to be over. */
     batch = cairn_calloc(codes->wanted.count < BATCH ? codes->wanted.count : BATCH, sizeof(*batch));
     cairn_buf_init(&buf, BATCH * (size_t)(4 << 20));
     if (!batch)
@@ -569,7 +486,7 @@ int cairn_pycodes_load(struct cairn_pycodes *codes, uint64_t now_ns)
         if (count > BATCH)
             count = BATCH;
         for (size_t i = 0; i < count; i++)
-            batch[i].address = codes->wanted.items[start + i];
+            batch[i].address = codes->wanted.items[codes->wanted.count - 1 - start - i];
         code = load_batch(codes, batch, count, now_ns, &buf);
     }
     codes->wanted.count = 0;

@@ -4,7 +4,9 @@
  * name, qualified name, file name and line table, and the first line) and the beginnings of its
  * names and line table are read again. An address that another code object took over gets another
  * entry, unless one like it was there before, or anywhere where it is not any more: who evaluates a
- * text in a loop makes the same code object ever again, for days. Other entries stay as they were.
+ * text in a loop makes the same code object ever again, for days. Other entries stay as they were,
+ * but for those of code that was gone before it could be read whole (pypassed.h): each is for one
+ * object after the other.
  * Owner: the cache owns all entries until it is released. Threads: one.
  */
 #ifndef CAIRN_PYCODE_H
@@ -38,6 +40,7 @@ struct cairn_pycode_entry {
     struct cairn_pycode code; /* first: the public part */
     bool named;               /* its strings could be read; else the code is [unknown] */
     bool hidden;              /* the interpreter's own, no traceback shows it */
+    bool passed;              /* it was gone before it was read whole: see pypassed.h */
     bool yields;              /* until 3.10: its frame is a generator's: it yields, or awaits */
     uint64_t parts[CAIRN_PYCODE_PARTS]; /* the fingerprint */
     struct cairn_span text;         /* until 3.10: the instructions, as long as `units` is known */
@@ -55,10 +58,13 @@ struct cairn_pycode_entry {
     uint64_t names_at;   /* … and of the tuple that holds them; 0: it was asked */
     uint64_t checked_ns; /* at which tick the fingerprint was last seen to hold … */
     uint64_t looked_ns;  /* … and when: a stack is read more than once at a tick; … */
-    uint64_t gone_ns;    /* … or that there is none; 0: it was not */
-    uint32_t alike;      /* one more than the number of the one before it whose content hashes to
-                            the same; 0: none */
+    uint64_t gone_ns;    /* … or that there is none; 0: it was not; … */
+    uint64_t moved_ns; /* … or came again, or where other code had been, or was gone; 0: never */
+    uint32_t alike;    /* one more than the number of the one before it whose content hashes to
+                          the same; 0: none */
 };
+
+#define CAIRN_PYCODE_PASSED 16
 
 struct cairn_pycodes {
     struct cairn_remote *remote; /* borrowed */
@@ -71,20 +77,24 @@ struct cairn_pycodes {
     struct cairn_map
         counts; /* the same -> how often it was the end of a stack, the contrary, a call */
     struct cairn_map
-        entered; /* numbers of caller and callee -> 1: C called the one from the other */
+        entered; /* numbers of caller and callee -> how often C called the one from the other */
     struct cairn_map called;   /* the same of a generator, without C: it was sure to be so */
+    struct cairn_map seen;     /* the same without C -> pyseen's */
     struct cairn_map nameless; /* {address, its parts} without names -> first met, ns */
     struct cairn_map doubts;   /* number of a code, place -> how often it was confirmed, and when */
     struct cairn_intern strings;
     struct cairn_arena arena;
     CAIRN_VEC(struct cairn_pycode_entry *) entries;
     CAIRN_VEC(uint64_t) wanted;
+    struct cairn_pycode_entry *passed[CAIRN_PYCODE_PASSED]; /* of what was over before its … */
+    size_t passed_next;                                     /* … names were read, in turn */
     struct cairn_pyread_stats *stats;
     uint64_t came_ns;       /* when the last entry was made; … */
     uint64_t taken_over_ns; /* … at an address that had been another's */
     uint64_t loads;         /* calls of load that had something to do */
-    uint64_t arrivals;      /* how often code was met where it, or any, was not known to lie */
-    uint64_t looked_ns;     /* when the last load began */
+    uint64_t unsure;        /* how often code was met that may have come a moment ago */
+    uint64_t looked_ns;     /* when the last load began, … */
+    uint64_t seen_ns;       /* … and when it had seen what lies at the addresses */
     uint64_t copied_ns;     /* the reader's: when the frames whose code is asked for were copied */
 };
 
@@ -113,8 +123,10 @@ int cairn_pycodes_site(struct cairn_pycodes *codes, const struct cairn_pycode_en
                        const struct cairn_pycode_entry *callee, uint64_t instr,
                        uint64_t *ret_instr);
 
-/* Reads all that was noted, in few reads. What turns out not to be a code object gets no entry
- * (and loses the one it had). 0, -CAIRN_ENOMEM, -CAIRN_EGONE or -CAIRN_EPERM. */
+/* Reads all that was noted, in few reads. What is no code object gets no entry, and loses the one
+ * it had, at once or when the tick is over; what is left of one keeps its entry, or gets one
+ * without lines, and where its name is not known without that. 0, -CAIRN_ENOMEM, -CAIRN_EGONE or
+ * -CAIRN_EPERM. */
 int cairn_pycodes_load(struct cairn_pycodes *codes, uint64_t now_ns);
 
 #endif

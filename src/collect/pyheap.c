@@ -164,7 +164,7 @@ static int identify(struct cairn_pycontext *ctx, const struct cairn_pykept *kept
     for (size_t i = changed; i < count; i++)
         ctx->walk.items[i].entry = kept->raws.items[count - 1 - i].entry;
     for (int attempt = 0; attempt < 2 && loaded; attempt++) {
-        for (size_t i = 0; i < count; i++) {
+        for (size_t i = count; i-- > 0;) {
             struct cairn_pyraw *raw = &ctx->walk.items[i];
 
             if (i < changed)

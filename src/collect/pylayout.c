@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "err.h"
+#include "pydistances.h"
 
 #define COOKIE "xdebugpy"
 #define COOKIE_BYTES 8
@@ -201,14 +202,19 @@ static bool has_needed(const struct cairn_pylayout *l)
             (cairn_pylayout_has(l->thread_cframe) && cairn_pylayout_has(l->cframe_current_frame)));
 }
 
-static int verify(const struct cairn_pylayout *layout, const char *version, struct cairn_err *err)
+static int verify(const struct cairn_pylayout *layout, const struct cairn_pytable *table,
+                  const char *version, struct cairn_err *err)
 {
     const struct field *misfit = first_misfit(layout);
+    const char *apart = cairn_pydistances_misfit(layout, table);
 
     if (misfit)
         return cairn_err_set(err, -CAIRN_EUNSUPPORTED, 0, "layout",
                              "Python %s tells a layout that cannot be: %s is %u", version,
                              misfit->name, value_of(layout, misfit));
+    if (apart)
+        return cairn_err_set(err, -CAIRN_EUNSUPPORTED, 0, "layout",
+                             "Python %s has a layout that cannot be, of %s", version, apart);
     if (!has_needed(layout))
         return cairn_err_set(err, -CAIRN_EUNSUPPORTED, 0, "layout",
                              "Python %s does not tell all of its layout", version);
@@ -221,7 +227,7 @@ int cairn_pylayout_from_table(const struct cairn_pytable *table, struct cairn_py
     char version[32];
 
     snprintf(version, sizeof(version), "3.%d", table->minor);
-    CAIRN_TRY(verify(table->layout, version, err));
+    CAIRN_TRY(verify(table->layout, table, version, err));
     *ret_layout = *table->layout;
     return 0;
 }
@@ -280,12 +286,28 @@ static void take_rest(const struct cairn_pytable *table, struct cairn_pylayout *
     }
 }
 
+int cairn_pylayout_told(struct cairn_span runtime, uint32_t hexversion,
+                        const struct cairn_pytable *table, struct cairn_pylayout *ret_layout,
+                        struct cairn_err *err)
+{
+    struct cairn_pylayout layout;
+    char version[32];
+
+    cairn_pylayout_version_text(hexversion, version);
+    if (runtime.size_bytes < table->told_size || !take_told(runtime, table, &layout))
+        return cairn_err_set(err, -CAIRN_EUNSUPPORTED, 0, "layout",
+                             "Python %s tells a layout that cannot be", version);
+    take_rest(table, &layout);
+    CAIRN_TRY(verify(&layout, table, version, err));
+    *ret_layout = layout;
+    return 0;
+}
+
 int cairn_pylayout_from_target(struct cairn_span runtime, uint32_t *ret_hexversion,
                                const struct cairn_pytable **ret_table,
                                struct cairn_pylayout *ret_layout, struct cairn_err *err)
 {
     const struct cairn_pytable *table;
-    struct cairn_pylayout layout;
     char version[32];
     uint64_t hex;
 
@@ -303,14 +325,8 @@ int cairn_pylayout_from_target(struct cairn_span runtime, uint32_t *ret_hexversi
         return cairn_err_set(err, -CAIRN_EUNSUPPORTED, 0, "layout",
                              "Python %s is a free-threaded build, which is not supported yet",
                              version);
-    if (!take_told(runtime, table, &layout))
-        return cairn_err_set(err, -CAIRN_EUNSUPPORTED, 0, "layout",
-                             "Python %s tells a layout that cannot be", version);
-    take_rest(table, &layout);
-    CAIRN_TRY(verify(&layout, version, err));
     *ret_table = table;
-    *ret_layout = layout;
-    return 0;
+    return cairn_pylayout_told(runtime, *ret_hexversion, table, ret_layout, err);
 }
 
 void cairn_pylayout_version_text(uint32_t hexversion, char ret_text[32])

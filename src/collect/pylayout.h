@@ -66,6 +66,12 @@ const struct cairn_pytable *cairn_pytable_find(int minor);
 int cairn_pylayout_from_table(const struct cairn_pytable *table, struct cairn_pylayout *ret_layout,
                               struct cairn_err *err);
 
+/* What the target tells, and where the table says that it is told: the first bytes of its runtime.
+ * What it does not tell is the table's, where the two agree. 0 or -CAIRN_EUNSUPPORTED. */
+int cairn_pylayout_told(struct cairn_span runtime, uint32_t hexversion,
+                        const struct cairn_pytable *table, struct cairn_pylayout *ret_layout,
+                        struct cairn_err *err);
+
 /* Takes the first bytes of the runtime, which start with the cookie. *ret_hexversion is filled as
  * soon as the cookie holds, also when the answer is -CAIRN_EUNSUPPORTED (unknown minor, debug or
  * free-threaded build, an offset that cannot be). -CAIRN_ENOTPYTHON: no cookie. */

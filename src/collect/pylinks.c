@@ -232,14 +232,16 @@ static int judge_line(struct cairn_pycontext *ctx, const struct cairn_pyraw *cal
     return code == -CAIRN_ELIMIT ? 0 : code;
 }
 
-/* Whether it is the body of a module, which runs once: of what calls it, or what it calls from each
- * of its places, there is nothing that could be usual. Nor was its frame another's before. */
+/* Whether it is the body of a module, or gone before it was read whole, and runs once: of what
+ * calls it, or what it calls from each of its places, there is nothing that could be usual. Nor was
+ * its frame another's before. */
 static bool is_body(const struct cairn_pyraw *raw)
 {
     static const char name[] = "<module>";
 
-    return raw->entry->code.name.size_bytes == sizeof(name) - 1 &&
-           memcmp(raw->entry->code.name.data, name, sizeof(name) - 1) == 0;
+    return raw->entry->passed || !raw->entry->named ||
+           (raw->entry->code.name.size_bytes == sizeof(name) - 1 &&
+            memcmp(raw->entry->code.name.data, name, sizeof(name) - 1) == 0);
 }
 
 /* Counts what is called from the caller's place. *ret_rare: hardly ever the callee, as copies of
@@ -254,7 +256,8 @@ static int note_sighting(struct cairn_pycontext *ctx, const struct cairn_pykept 
     uint64_t key_a = SITE_KEY | cairn_pynotes_key(caller), place = caller->instr << 32;
     uint64_t key_b = place | cairn_pynotes_key(callee), total = 0, known = 0, gap, mean;
     uint64_t read = (kept->ticks * CAIRN_PYREAD_TRIES + kept->tries) & READ_MASK;
-    bool bodies = is_body(caller) || is_body(callee), first;
+    bool passed = caller->entry->passed || callee->entry->passed, first;
+    bool bodies = is_body(caller) || is_body(callee);
     bool restless = !bodies && cairn_pykept_is_restless(kept);
     bool handed = !bodies && unnamed && is_handed(kept, caller);
     int code;
@@ -268,7 +271,7 @@ static int note_sighting(struct cairn_pycontext *ctx, const struct cairn_pykept 
     mean = known ? (3 * (known & MEAN_MASK) + gap) / 4 : gap;
     /* The same copies do not say so twice. */
     first = !known || (known & FIRST_BIT && (known >> READ_SHIFT & READ_MASK) == read);
-    *ret_rare = mean > GAP_RARE ||
+    *ret_rare = (!passed && mean > GAP_RARE) ||
                 (restless && (first || (mean > 1 && GAP_TIMES * mean > (uint32_t)total))) ||
                 (handed && (first || GAP_TIMES * mean > (uint32_t)total));
     if (kept->later)

@@ -122,3 +122,14 @@ int cairn_pynames_read(const struct cairn_pysource *src, uint64_t interp,
     cairn_pydict_release(&scratch);
     return is_final(code) ? code : count;
 }
+
+bool cairn_pynames_are_nowhere(const struct cairn_pysource *src, uint64_t interp)
+{
+    struct cairn_pydict scratch = {0};
+    bool nowhere =
+        cairn_pyattributes_of_module(src, interp, "sys", &scratch) == 0 &&
+        cairn_pyattributes_of_module(src, interp, "threading", &scratch) == -CAIRN_ENOTFOUND;
+
+    cairn_pydict_release(&scratch);
+    return nowhere;
+}

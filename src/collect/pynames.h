@@ -28,4 +28,7 @@ struct cairn_pynames {                             /* who asks */
 int cairn_pynames_read(const struct cairn_pysource *src, uint64_t interp,
                        struct cairn_pynames_places *places, const struct cairn_pynames *names);
 
+/* Whether the interpreter's modules could be read, and threading is none of them. */
+bool cairn_pynames_are_nowhere(const struct cairn_pysource *src, uint64_t interp);
+
 #endif

@@ -6,6 +6,8 @@
 #include "format.h"
 
 #define BASE_EXCEPTION (1ul << 30) /* Py_TPFLAGS_BASE_EXC_SUBCLASS, the same in all versions */
+#define LEAST_ADDRESS 65536        /* of memory: below, kernels map none unless told to */
+#define ITEMS_MAX 256              /* generators in one another, each with its exceptions */
 #define LAST_WITH_NONE 12          /* until then "no exception" may be None */
 
 /* Asks where the GIL of an interpreter lies, until it is told. */
@@ -72,6 +74,8 @@ int cairn_pyoverlay_plan_thread(struct cairn_pyread *read, struct cairn_pykept *
                             kept->exc_item + l->excitem_value, sizeof(uint64_t));
 }
 
+/* Whoever is called its holder may be gone by now, but was a thread state once; who locked it is
+ * called so. */
 static void take_gil(const struct cairn_pyread *read, struct cairn_pyinterp *interp,
                      const uint8_t *data)
 {
@@ -80,7 +84,9 @@ static void take_gil(const struct cairn_pyread *read, struct cairn_pyinterp *int
 
     memcpy(&holder, data + read->runtime.layout.gil_holder, sizeof(holder));
     memcpy(&locked, data + read->runtime.layout.gil_locked, sizeof(locked));
-    interp->gil_known = locked == 0 || locked == 1; /* -1: not yet made */
+    interp->gil_known = (locked == 0 || locked == 1) && /* -1: not yet made */
+                        (holder ? holder % 8 == 0 && holder >= LEAST_ADDRESS : locked == 0);
+    interp->gil_seen |= interp->gil_known;
     interp->holder = locked == 1 ? holder : 0;
 }
 
@@ -141,6 +147,18 @@ static bool read_item(struct cairn_pyread *read, struct cairn_pykept *kept, uint
     return kept->exc_item_ok;
 }
 
+/* The items of a thread's exceptions end with the one in its state: seen once, both places are
+ * right. */
+static bool leads_to(struct cairn_pyread *read, uint64_t item, uint64_t outermost)
+{
+    const uint32_t previous = read->runtime.layout.excitem_size - 8;
+
+    for (int i = 0; i < ITEMS_MAX && item && item % 8 == 0 && item != outermost; i++)
+        if (cairn_remote_get(&read->remote, item + previous, &item, sizeof(item)) < 0)
+            return false;
+    return item == outermost;
+}
+
 void cairn_pyoverlay_take_header(struct cairn_pyread *read, struct cairn_pykept *kept)
 {
     const struct cairn_pylayout *l = &read->runtime.layout;
@@ -153,6 +171,10 @@ void cairn_pyoverlay_take_header(struct cairn_pyread *read, struct cairn_pykept 
         return;
     info = cairn_pykept_field(kept, l->thread_exc_info);
     outermost = kept->thread.tstate + l->thread_exc_state;
+    read->exc_seen = read->exc_seen || leads_to(read, info, outermost);
+    kept->exc_known = read->exc_seen;
+    if (!kept->exc_known)
+        return;
     kept->exc =
         cairn_pykept_field(kept, l->thread_exception) != 0 ||
         is_exception(read, cairn_pykept_field(kept, l->thread_exc_state + l->excitem_value));
@@ -201,6 +223,14 @@ uint8_t cairn_pyread_overlays(const struct cairn_pyread *read, const struct cair
     else if (kept->exc)
         overlays |= CAIRN_OVERLAY_EXCEPTION;
     return overlays;
+}
+
+bool cairn_pyread_knows_gil(const struct cairn_pyread *read)
+{
+    for (size_t i = 0; i < read->interps.count; i++)
+        if (!read->interps.items[i].gil_seen)
+            return false;
+    return true;
 }
 
 bool cairn_pyread_in_gil(const struct cairn_pyread *read, uint64_t address)

@@ -6,7 +6,7 @@
 #include "err.h"
 #include "pystr.h"
 
-#define RUN_PAGES 16   /* that lie side by side are read as one */
+#define RUN_PAGES 128  /* that lie side by side are read as one */
 #define KEEP_ROUNDS 16 /* pages that nobody looked at for so long are forgotten */
 #define BUFFER_MAX_BYTES ((size_t)CAIRN_PYPAGES_MAX * CAIRN_PYPAGE_BYTES)
 

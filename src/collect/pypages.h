@@ -3,8 +3,8 @@
  * For what is scattered over many small objects that lie side by side in few pages. The pages that
  * the rounds before looked at are read together when a round begins, others when they are asked
  * for; then all of them are read again: what did not change stood there when the last one was read.
- * A page takes its time, most of all where the target has just written to it, so what is to be of
- * one short moment is read in pieces that are smaller.
+ * What the target has just written takes its time, up to microseconds for a page of the machine: so
+ * a page is no more than some objects, and where it is to be of one short moment, one or two.
  * Owner: whoever holds the struct. Threads: one at a time.
  */
 #ifndef CAIRN_PYPAGES_H
@@ -18,9 +18,9 @@
 #include "remote.h"
 #include "vec.h"
 
-#define CAIRN_PYPAGE_BYTES 4096u
+#define CAIRN_PYPAGE_BYTES 512u
 #define CAIRN_PYPAGE_SMALL_BYTES 256u
-#define CAIRN_PYPAGES_MAX 8192 /* what lies beyond them cannot be looked at in this round */
+#define CAIRN_PYPAGES_MAX 65536 /* what lies beyond them cannot be looked at in this round */
 
 struct cairn_pypage {
     uint64_t address;

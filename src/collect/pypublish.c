@@ -30,6 +30,15 @@ static int show(const struct cairn_pycontext *ctx, struct cairn_pykept *kept,
     return 0;
 }
 
+static bool has_nameless(const struct cairn_pykept *kept)
+{
+    size_t i = 0;
+
+    while (i < kept->frames.count && kept->frames.items[i].code)
+        i++;
+    return i < kept->frames.count;
+}
+
 int cairn_pypublish(const struct cairn_pycontext *ctx, struct cairn_pykept *kept,
                     const struct cairn_pyimage *image, size_t same, size_t count,
                     enum cairn_pystack_status status)
@@ -43,6 +52,7 @@ int cairn_pypublish(const struct cairn_pycontext *ctx, struct cairn_pykept *kept
     if (same > count)
         same = count;
     CAIRN_TRY(show(ctx, kept, image, same, count));
+    ctx->stats->nameless += has_nameless(kept);
     thread->kept = same ? kept->raws.items[same - 1].published : 0;
     thread->depth = (uint32_t)kept->frames.count;
     thread->status = status;

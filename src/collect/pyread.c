@@ -531,6 +531,14 @@ int cairn_pyread_names(struct cairn_pyread *read, bool (*wants)(void *ctx, uint6
     return count;
 }
 
+bool cairn_pyread_lacks_threading(struct cairn_pyread *read)
+{
+    const struct cairn_pysource src = {&read->remote, &read->runtime};
+
+    return read->interps.count > 0 &&
+           cairn_pynames_are_nowhere(&src, read->interps.items[read->interps.count - 1].address);
+}
+
 uint64_t cairn_pyread_runtime(const struct cairn_pyread *read, uint32_t *ret_hexversion)
 {
     *ret_hexversion = read->runtime.hexversion;

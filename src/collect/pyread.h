@@ -82,6 +82,7 @@ struct cairn_pyread_stats {
     uint64_t stacks, torn, truncated, unreadable, reread; /* stacks read, and of these … */
     uint64_t trimmed;                                     /* stacks of which frames were left out */
     uint64_t inferred;            /* links that were over when they were read, and still told */
+    uint64_t nameless;            /* stacks with code that was gone before its name was read */
     uint64_t codes, code_reloads; /* code objects met; addresses that were taken over */
     uint64_t refused[16];         /* torn by which check, as in cairn_pyread_check_name() */
 };
@@ -90,6 +91,10 @@ struct cairn_pyread; /* opaque */
 
 struct cairn_pyfiles;
 struct cairn_pysite;
+
+/* What an error says that failed where the memory may be read, but the file of the Python is
+ * deleted and only root may open it: its code is -CAIRN_EPERM. */
+#define CAIRN_PYREAD_FILE "file of the Python"
 
 /* Finds and verifies the runtime of `pid` (as this process' /proc counts). `remote` is copied.
  * `files`, `ret_site`: as for cairn_pyruntime_find(), only used here.
@@ -166,11 +171,18 @@ int cairn_pyread_names(struct cairn_pyread *read, bool (*wants)(void *ctx, uint6
                                      struct cairn_span name),
                        void *ctx);
 
+/* Whether threading, where the names are, has not been imported; false where that cannot be told.
+ */
+bool cairn_pyread_lacks_threading(struct cairn_pyread *read);
+
 /* What of enum cairn_overlay (trace/format.h) held for a thread at the last tick. */
 uint8_t cairn_pyread_overlays(const struct cairn_pyread *read, const struct cairn_pythread *thread);
 
 /* Whether an address lies in a GIL: who sleeps on that futex waits for it. */
 bool cairn_pyread_in_gil(const struct cairn_pyread *read, uint64_t address);
+/* Whether the GIL of each interpreter was seen where it should lie; else who waits for one may
+ * sleep elsewhere. */
+bool cairn_pyread_knows_gil(const struct cairn_pyread *read);
 
 const struct cairn_pyread_stats *cairn_pyread_stats(const struct cairn_pyread *read);
 const char *cairn_pyread_check_name(size_t check); /* NULL past the last */

@@ -22,6 +22,7 @@ struct cairn_pyinterp {
     struct cairn_pynames_places names;
 
     uint64_t gil;             /* its address; 0: not found (yet) */
+    bool gil_seen;            /* what lies there was seen to be one */
     bool gil_known, gc_known; /* the rest is of this tick */
     uint64_t holder;          /* the thread state that holds the GIL; 0: none */
     uint64_t collector;       /* the one that collects garbage; 0: none */
@@ -97,6 +98,7 @@ struct cairn_pyread {
     uint64_t generation, list_checked_ns;
     uint64_t copied_ns; /* the first round of the last tick */
     uint64_t none;      /* the object None, where that had to be learned */
+    bool exc_seen;      /* where threads keep their exceptions is where they do */
     unsigned bad_lists;
     bool list_moved;
     struct cairn_pytids tids;

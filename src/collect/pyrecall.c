@@ -1,6 +1,7 @@
 #include "pyrecall.h"
 
 #include "err.h"
+#include "pyclimb.h"
 #include "pynotes.h"
 #include "pyresume.h"
 
@@ -326,7 +327,6 @@ static int take_called(struct cairn_pycontext *ctx, struct cairn_pyraws *raws,
     const struct cairn_pyraw *caller;
     struct cairn_pyraw *raw;
     enum cairn_pycheck ignored;
-    uint64_t known;
     int code;
 
     CAIRN_TRY(cairn_vec_reserve(raws, at + 1, CAIRN_PY_DEPTH_MAX));
@@ -336,26 +336,13 @@ static int take_called(struct cairn_pycontext *ctx, struct cairn_pyraws *raws,
     raw->entered = raw->previous != caller->address;
     raw->entry = raw->code ? cairn_pycodes_find(ctx->codes, raw->code) : NULL;
     if (!raw->entry ||
-        (raw->entered && !cairn_map_get(&ctx->codes->entered, caller->entry->code.number,
-                                        raw->entry->code.number, &known)))
+        (raw->entered && !cairn_pystack_enters(ctx->codes, caller->entry, raw->entry)))
         return 0;
     code = cairn_pystack_judge(image, ctx->codes, raws->items, at, innermost, &ignored);
     if (code < 0)
         return code == -CAIRN_EDAMAGED ? 0 : code;
     raws->count = at + 1;
     return 1;
-}
-
-/* Where the next frame of the data stack lies; 0: not known. */
-static uint64_t end_of(const struct cairn_pyraws *raws)
-{
-    size_t at = raws->count;
-
-    while (at > 0 && raws->items[at - 1].chunk < 0)
-        at--;
-    return at > 0 && raws->items[at - 1].entry && raws->items[at - 1].entry->frame_bytes
-               ? raws->items[at - 1].address + raws->items[at - 1].entry->frame_bytes
-               : 0;
 }
 
 /* What C called for the last frame that was read lies behind that on the data stack, up to what has
@@ -365,18 +352,21 @@ static int graft_called(struct cairn_pycontext *ctx, struct cairn_pyraws *raws,
 {
     const struct cairn_pyraws *inner = &ctx->inner;
     size_t base = raws->count;
+    struct cairn_pyraw raw = {.chunk = -1};
+    uint64_t end, instr;
     int code = 1;
 
     *ret_base = base;
     if (!base || !raws->items[base - 1].entry)
         return 0;
-    while (code > 0 && end_of(raws) != inner->items[0].address) {
-        struct cairn_pyraw raw = {.chunk = raws->items[raws->count - 1].chunk};
+    instr = raws->items[base - 1].instr;
+    while (code > 0 &&
+           (end = cairn_pystack_end(ctx->codes, raws, &raw.chunk)) != inner->items[0].address) {
         enum cairn_pycheck ignored;
         bool entry;
 
-        if (raws->count == base + INNER_MAX || !end_of(raws) ||
-            cairn_pystack_frame(image, end_of(raws), &raw, &entry, &ignored) < 0 || entry)
+        if (raws->count == base + INNER_MAX || !end ||
+            cairn_pystack_frame(image, end, &raw, &entry, &ignored) < 0 || entry)
             code = 0;
         else
             code = take_called(ctx, raws, image, &raw, false);
@@ -385,6 +375,7 @@ static int graft_called(struct cairn_pycontext *ctx, struct cairn_pyraws *raws,
         code = take_called(ctx, raws, image, &inner->items[0], inner->count == 1);
     if (code <= 0) {
         raws->count = base;
+        raws->items[base - 1].instr = instr; /* it may have been put back to a call */
         return code;
     }
     for (size_t i = 1; i < inner->count && code > 0; i++)

@@ -95,11 +95,10 @@ static const uint8_t *copied_after(const struct cairn_pyimage *image, const stru
 static bool is_same_after(const struct cairn_pyimage *image, const struct cairn_pyraw *raw,
                           const uint8_t *data)
 {
-    uint64_t code, previous;
+    struct cairn_pyraw after;
 
-    memcpy(&code, data + image->layout->frame_code, sizeof(code));
-    memcpy(&previous, data + image->layout->frame_previous, sizeof(previous));
-    return (code & ~CAIRN_PYSTACK_TAG_BITS) == raw->code && previous == raw->previous;
+    cairn_pystack_decode(image->layout, raw->address, data, &after);
+    return after.code == raw->code && after.previous == raw->previous;
 }
 
 /* Whether the frame was still there when the generators had been copied. */
@@ -118,17 +117,31 @@ bool cairn_pyresume_stays(const struct cairn_pyimage *image, const struct cairn_
     return !data || is_same_after(image, callee, data);
 }
 
+bool cairn_pyresume_is_relinked(const struct cairn_pyimage *image, const struct cairn_pyraw *callee)
+{
+    const uint8_t *data = callee->chunk < 0 ? NULL : copied_after(image, callee);
+    struct cairn_pyraw after;
+
+    if (!data || !cairn_pylayout_has(image->layout->frame_is_entry))
+        return false;
+    cairn_pystack_decode(image->layout, callee->address, data, &after);
+    return after.code == callee->code && after.previous != callee->previous;
+}
+
 /* A generator's call of a frame of the data stack, without C: the numbers of their code, and where
  * the generator stands. False: it is none, or not known. */
 static bool call_of(const struct cairn_pyimage *image, const struct cairn_pycodes *codes,
                     const struct cairn_pyraw *caller, const struct cairn_pyraw *callee,
                     uint32_t *ret_from, uint32_t *ret_to, int32_t *ret_offset)
 {
-    const struct cairn_pycode_entry *from = cairn_pycodes_find(codes, caller->code);
-    const struct cairn_pycode_entry *to = cairn_pycodes_find(codes, callee->code);
+    const struct cairn_pycode_entry *from, *to;
 
-    if (!caller->generator || callee->chunk < 0 || callee->entered || !from || !to ||
-        !cairn_pystack_offset(image, from, caller->instr, ret_offset) || *ret_offset < 0)
+    if (!caller->generator || callee->chunk < 0 || callee->entered)
+        return false;
+    from = cairn_pycodes_find(codes, caller->code);
+    to = cairn_pycodes_find(codes, callee->code);
+    if (!from || !to || !cairn_pystack_offset(image, from, caller->instr, ret_offset) ||
+        *ret_offset < 0)
         return false;
     *ret_from = from->code.number;
     *ret_to = to->code.number;
@@ -145,7 +158,7 @@ static bool is_alive_after(const struct cairn_pyimage *image, const struct cairn
 
     if (!data || !is_same_after(image, raw, data))
         return false;
-    after = cairn_pystack_decode(image->layout, raw->address, data);
+    cairn_pystack_decode(image->layout, raw->address, data, &after);
     return cairn_pystack_lives(image, codes, &after) ||
            (!innermost && after.instr == raw->instr && after.stacktop == raw->stacktop);
 }

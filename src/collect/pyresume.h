@@ -21,6 +21,12 @@ int cairn_pyresume_judge(const struct cairn_pyimage *image, struct cairn_pycodes
  * true where it was not. */
 bool cairn_pyresume_stays(const struct cairn_pyimage *image, const struct cairn_pyraw *callee);
 
+/* Whether it runs the same there, but names another caller: while a frame is made, it still bears
+ * the caller of the one that lay there before it. False from 3.12 on: what C called names a place
+ * on the C stack, which is another each time. */
+bool cairn_pyresume_is_relinked(const struct cairn_pyimage *image,
+                                const struct cairn_pyraw *callee);
+
 /* Whether a generator's call of what lies on the data stack need not be doubted. The generator is
  * copied after that, and may have gone on by then, or be another in its memory: so `caller` must
  * have been seen to call `callee` between two copies of that. True for all other calls. */

@@ -168,7 +168,7 @@ static int walk_links(struct cairn_remote *remote, const struct cairn_pyruntime 
             CAIRN_TRY(follow(remote, thread + l->thread_interp, &back));
             if (back != interp)
                 return -CAIRN_EUNSUPPORTED;
-            if (cairn_pyframe_is_object(l))
+            if (!runtime->told)
                 code = cairn_pyverify(remote, runtime, thread, ret_what);
             if (code != -CAIRN_ENOTFOUND)
                 return code;
@@ -211,8 +211,16 @@ int cairn_pyruntime_check_table(struct cairn_remote *remote, uint64_t address, u
                                 struct cairn_err *err)
 {
     struct cairn_pyruntime runtime = {.address = address, .hexversion = hexversion, .table = table};
+    uint8_t head[CAIRN_PYLAYOUT_TOLD_BYTES];
+    struct cairn_span told = {head, 0};
 
-    CAIRN_TRY(cairn_pylayout_from_table(table, &runtime.layout, err));
+    runtime.told = table->told != NULL;
+    if (runtime.told) {
+        CAIRN_TRY(read_head(remote, address, head, &told.size_bytes));
+        CAIRN_TRY(cairn_pylayout_told(told, hexversion, table, &runtime.layout, err));
+    } else {
+        CAIRN_TRY(cairn_pylayout_from_table(table, &runtime.layout, err));
+    }
     CAIRN_TRY(check_links(remote, &runtime, err));
     *ret = runtime;
     return 0;
@@ -394,11 +402,22 @@ static int collect(struct cairn_span text, struct candidates *ret)
     return 0;
 }
 
+/* Whether a file that is not there any more is called as one that a Python runs from. */
+static bool was_python(const struct cairn_map_range *range)
+{
+    const uint8_t *slash = memrchr(range->path.data, '/', range->path.size_bytes);
+    size_t at = slash ? (size_t)(slash + 1 - range->path.data) : 0;
+
+    return range->deleted && (memmem(range->path.data + at, range->path.size_bytes - at,
+                                     "libpython", strlen("libpython")) != NULL);
+}
+
 /* Looks into all candidates and keeps the answer that says most. */
 static int look(pid_t pid, struct cairn_remote *remote, struct cairn_pyfiles *files,
                 const struct candidates *candidates, struct source *src,
                 struct cairn_pysite *ret_site, struct cairn_pyruntime *ret, struct cairn_err *err)
 {
+    const struct cairn_map_range *hidden = NULL;
     struct cairn_err why = {0};
     int best = -CAIRN_ENOTPYTHON;
 
@@ -411,6 +430,8 @@ static int look(pid_t pid, struct cairn_remote *remote, struct cairn_pyfiles *fi
         if (!range->writable)
             continue;
         code = look_at(pid, remote, files, range, src, &site, ret, &here);
+        if (code == -CAIRN_ENOTFOUND && was_python(range))
+            hidden = range;
         if (code == -CAIRN_ENOTFOUND)
             continue;
         if (code == 0)
@@ -424,6 +445,12 @@ static int look(pid_t pid, struct cairn_remote *remote, struct cairn_pyfiles *fi
             why = here;
         }
     }
+    if (best == -CAIRN_ENOTPYTHON && hidden)
+        return cairn_err_set(err, -CAIRN_EPERM, 0, CAIRN_PYREAD_FILE,
+                             "%.*s, which process %d runs, is deleted or replaced: root alone may "
+                             "look into it",
+                             hidden->path.size_bytes > 1000 ? 0 : (int)hidden->path.size_bytes,
+                             (const char *)hidden->path.data, (int)pid);
     if (best == -CAIRN_ENOTPYTHON || !why.code)
         return cairn_err_set(err, best, 0, "runtime", "no Python runtime is mapped in process %d",
                              (int)pid);

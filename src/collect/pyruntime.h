@@ -47,7 +47,7 @@ int cairn_pyruntime_check_site(struct cairn_remote *remote, const struct cairn_p
 int cairn_pyruntime_check(struct cairn_remote *remote, uint64_t address, uint32_t hexversion,
                           struct cairn_pyruntime *ret, struct cairn_err *err);
 
-/* The same by a table that the caller has, and keeps: the target says nothing of its layout. */
+/* The same by a table that the caller has, and keeps. */
 int cairn_pyruntime_check_table(struct cairn_remote *remote, uint64_t address, uint32_t hexversion,
                                 const struct cairn_pytable *table, struct cairn_pyruntime *ret,
                                 struct cairn_err *err);

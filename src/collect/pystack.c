@@ -3,7 +3,9 @@
 #include <string.h>
 
 #include "err.h"
+#include "pybump.h"
 #include "pyresume.h"
+#include "pyseen.h"
 
 #define OWNER_THREAD 0
 #define OWNER_FRAME_OBJECT 2 /* the call is over: an object keeps what is left of it */
@@ -12,6 +14,12 @@
 #define ENTRY_CODE_BYTES 8 /* of the code of entry frames: a few instructions */
 
 #define NO_STACKTOP INT32_MIN
+
+#define ANYBODY UINT64_MAX /* in the place of the caller's number */
+/* What C was seen to call so often, and not once among so many calls: what is rarer may be one
+ * stack that was made of two moments, and would be made ever again. */
+#define ENTERED_TIMES 3
+#define ENTERED_SHARE 64
 
 const char *cairn_pycheck_name(size_t check)
 {
@@ -37,6 +45,15 @@ static const uint8_t *piece_at(const struct cairn_pypiece *piece, uint64_t addre
 static bool in_chunk(const struct cairn_pychunk *chunk, uint64_t address)
 {
     return address >= chunk->address && address - chunk->address < chunk->size_bytes;
+}
+
+bool cairn_pyimage_has_chunk(const struct cairn_pyimage *image, uint64_t address)
+{
+    size_t i = 0;
+
+    while (i < image->chunk_count && !in_chunk(&image->chunks[i], address))
+        i++;
+    return i < image->chunk_count;
 }
 
 size_t cairn_pypieces_find(const struct cairn_pypiece *pieces, size_t count, uint64_t address)
@@ -120,28 +137,28 @@ static int32_t slots_in_use(uint64_t first, uint64_t top)
     return bytes % 8 == 0 && bytes / 8 <= INT32_MAX ? (int32_t)(bytes / 8) : NO_STACKTOP;
 }
 
-struct cairn_pyraw cairn_pystack_decode(const struct cairn_pylayout *l, uint64_t address,
-                                        const uint8_t *data)
+/* Each member is put where it stays: what is read as a whole just after it was written in parts
+ * makes the processor wait, which at 200 frames was a fifth of a sample. */
+void cairn_pystack_decode(const struct cairn_pylayout *l, uint64_t address, const uint8_t *data,
+                          struct cairn_pyraw *ret_raw)
 {
-    struct cairn_pyraw raw = {.address = address, .stacktop = NO_STACKTOP};
-
-    raw.previous = u64_at(data, l->frame_previous);
-    raw.code = u64_at(data, l->frame_code) & ~CAIRN_PYSTACK_TAG_BITS;
-    raw.instr = u64_at(data, l->frame_instr);
+    *ret_raw = (struct cairn_pyraw){.address = address, .stacktop = NO_STACKTOP};
+    ret_raw->previous = u64_at(data, l->frame_previous);
+    ret_raw->code = u64_at(data, l->frame_code) & ~CAIRN_PYSTACK_TAG_BITS;
+    ret_raw->instr = u64_at(data, l->frame_instr);
     if (cairn_pylayout_has(l->frame_stacktop))
-        memcpy(&raw.stacktop, data + l->frame_stacktop, sizeof(raw.stacktop));
+        memcpy(&ret_raw->stacktop, data + l->frame_stacktop, sizeof(ret_raw->stacktop));
     if (cairn_pylayout_has(l->frame_stackpointer))
-        raw.stacktop = slots_in_use(address + l->frame_size, u64_at(data, l->frame_stackpointer));
+        ret_raw->stacktop =
+            slots_in_use(address + l->frame_size, u64_at(data, l->frame_stackpointer));
     if (cairn_pylayout_has(l->frame_is_entry))
-        raw.entered = data[l->frame_is_entry] != 0;
-    return raw;
+        ret_raw->entered = data[l->frame_is_entry] != 0;
 }
 
 int cairn_pystack_frame(const struct cairn_pyimage *image, uint64_t address,
                         struct cairn_pyraw *ret_raw, bool *ret_entry, enum cairn_pycheck *ret_check)
 {
     const struct cairn_pylayout *l = image->layout;
-    struct cairn_pyraw raw;
     int32_t chunk = ret_raw->chunk;
     const uint8_t *data;
     uint8_t owner;
@@ -151,18 +168,17 @@ int cairn_pystack_frame(const struct cairn_pyimage *image, uint64_t address,
     data = cairn_pyimage_at(image, address, l->frame_size, &chunk);
     if (!data)
         return -CAIRN_ENOTFOUND;
-    raw = cairn_pystack_decode(l, address, data);
-    raw.chunk = chunk;
     owner = data[l->frame_owner];
     *ret_entry = owner >= OWNER_INTERPRETER;
     if (owner > OWNER_INTERPRETER + 1 || owner == OWNER_FRAME_OBJECT ||
-        (raw.chunk >= 0) != (owner == OWNER_THREAD))
+        (chunk >= 0) != (owner == OWNER_THREAD))
         return refuse(CAIRN_PYCHECK_OWNER, ret_check);
+    cairn_pystack_decode(l, address, data, ret_raw);
+    ret_raw->chunk = chunk;
     if (owner == CAIRN_PYSTACK_OWNER_GENERATOR) {
-        raw.generator = true;
-        raw.state = generator_state(image, address, raw.chunk);
+        ret_raw->generator = true;
+        ret_raw->state = generator_state(image, address, chunk);
     }
-    *ret_raw = raw;
     return 0;
 }
 
@@ -186,6 +202,13 @@ static bool is_where_entries_are(struct cairn_pyentries *entries, uint64_t instr
     return lies_near(entries->instr, instr);
 }
 
+/* While greenlet (3.12 on) takes one stack in exchange for another, the frames of the one that
+ * rests are linked to each other without what lies between them on the C stack, which goes. */
+static bool is_shown_by_greenlet(const struct cairn_pyimage *image, const struct cairn_pyraw *root)
+{
+    return image->chunk_count && !root->previous && root->address == cairn_pyimage_first(image);
+}
+
 /* Where chains end: at the root, no frame above; from 3.12 on that is an entry frame, from 3.15 on
  * the thread's base frame, before them a frame marked as one. */
 static int check_end(const struct cairn_pyimage *image, const struct cairn_pyraws *raws,
@@ -193,10 +216,12 @@ static int check_end(const struct cairn_pyimage *image, const struct cairn_pyraw
 {
     bool known_end = last_was_entry || (image->base_frame && end == image->base_frame);
     bool marked = cairn_pylayout_has(image->layout->frame_is_entry);
+    const struct cairn_pyraw *root;
 
     if (!raws->count)
         return 0;
-    if (marked ? !raws->items[raws->count - 1].entered : !known_end)
+    root = &raws->items[raws->count - 1];
+    if (marked ? !root->entered : !known_end && !is_shown_by_greenlet(image, root))
         return refuse(CAIRN_PYCHECK_ROOT, ret_check);
     return 0;
 }
@@ -205,12 +230,14 @@ int cairn_pystack_walk(const struct cairn_pyimage *image, struct cairn_pyraws *r
                        size_t max_frames, uint64_t *ret_missing, enum cairn_pycheck *ret_check)
 {
     uint64_t address = image->current_frame, mark = 0;
-    struct cairn_pyraw raw = {.chunk = -1};
+    struct cairn_pyraw beyond;
+    int32_t chunk = -1;
     bool entry = false;
     size_t hops = 0, next_mark = 1;
 
     raws->count = 0;
     while (address && address != image->base_frame) {
+        struct cairn_pyraw *raw = raws->count < max_frames ? &raws->items[raws->count] : &beyond;
         int code;
 
         /* What is left of old frames may go in circles. */
@@ -220,14 +247,16 @@ int cairn_pystack_walk(const struct cairn_pyimage *image, struct cairn_pyraws *r
             mark = address;
             next_mark *= 2;
         }
-        code = cairn_pystack_frame(image, address, &raw, &entry, ret_check);
+        raw->chunk = chunk; /* where the last one lay */
+        code = cairn_pystack_frame(image, address, raw, &entry, ret_check);
         if (code == -CAIRN_ENOTFOUND)
             *ret_missing = address;
         if (code < 0)
             return code;
-        address = raw.previous;
+        chunk = raw->chunk;
+        address = raw->previous;
         if (entry) {
-            if (!is_where_entries_are(image->entries, raw.instr))
+            if (!is_where_entries_are(image->entries, raw->instr))
                 return refuse(CAIRN_PYCHECK_ENTRY, ret_check);
             if (raws->count)
                 raws->items[raws->count - 1].entered = true;
@@ -235,7 +264,7 @@ int cairn_pystack_walk(const struct cairn_pyimage *image, struct cairn_pyraws *r
         }
         if (raws->count == max_frames)
             return -CAIRN_ELIMIT;
-        raws->items[raws->count++] = raw;
+        raws->count++;
     }
     return check_end(image, raws, entry, address, ret_check);
 }
@@ -253,30 +282,6 @@ bool cairn_pystack_offset(const struct cairn_pyimage *image, const struct cairn_
         offset -= 2 * (entry->units[offset / 2] & CAIRN_PYUNIT_BACK);
     *ret_offset = offset < 0 ? -1 : (int32_t)offset;
     return true;
-}
-
-/* Frames on the data stack follow each other without gaps, over all that lies elsewhere; the
- * first in a chunk starts at its beginning. */
-static bool bump_holds(const struct cairn_pyimage *image, const struct cairn_pycodes *codes,
-                       const struct cairn_pyraw *raws, size_t index)
-{
-    const struct cairn_pylayout *l = image->layout;
-    const struct cairn_pyraw *raw = &raws[index];
-    const struct cairn_pychunk *chunk = &image->chunks[raw->chunk];
-    uint64_t first = raw->chunk == 0 ? cairn_pyimage_first(image) : chunk->address + l->chunk_data;
-    const struct cairn_pycode_entry *entry;
-    size_t outer = index;
-
-    while (outer > 0 && raws[outer - 1].chunk < 0)
-        outer--;
-    if (outer == 0)
-        return image->cut || (raw->chunk == 0 && raw->address == first);
-    outer--;
-    if (raws[outer].chunk != raw->chunk)
-        return raws[outer].chunk == raw->chunk - 1 && raw->address == first;
-    entry = cairn_pycodes_find(codes, raws[outer].code);
-    return !entry || !entry->frame_bytes ||
-           raw->address == raws[outer].address + entry->frame_bytes;
 }
 
 /* The unit that the frame stands at; NULL: not known, or outside of the code. */
@@ -298,6 +303,12 @@ static bool is_suspended(const struct cairn_pyimage *image, const struct cairn_p
     return raw->stacktop >= 0 && (uint32_t)raw->stacktop <= entry->stack_slots;
 }
 
+bool cairn_pystack_tells(const struct cairn_pylayout *layout)
+{
+    return cairn_pylayout_has(layout->frame_stacktop) &&
+           !cairn_pylayout_has(layout->frame_stackpointer);
+}
+
 bool cairn_pystack_calls(const struct cairn_pyimage *image, const struct cairn_pycodes *codes,
                          const struct cairn_pyraw *raw, bool *ret_resumes)
 {
@@ -317,17 +328,22 @@ bool cairn_pystack_lives(const struct cairn_pyimage *image, const struct cairn_p
 
     if (!raw->code) /* taken away when it returns, from 3.14 on */
         return false;
-    if (raw->stacktop == NO_STACKTOP || cairn_pylayout_has(image->layout->frame_stackpointer))
+    if (!cairn_pystack_tells(image->layout))
         return true;
     return raw->stacktop < 0 || cairn_pystack_calls(image, codes, raw, &ignored);
 }
 
-/* A frame that is being made still has the caller of the one that was there before. */
-static bool is_unlinked(const struct cairn_pyimage *image, const struct cairn_pyraw *raw,
-                        int32_t offset)
+bool cairn_pystack_is_unborn(const struct cairn_pyimage *image, const struct cairn_pycodes *codes,
+                             const struct cairn_pyraw *raws, size_t index)
 {
-    return raw->chunk >= 0 && raw->entered && offset <= 0 && raw->stacktop >= 0 &&
-           raw->stacktop != NO_STACKTOP && !cairn_pylayout_has(image->layout->frame_stackpointer);
+    const struct cairn_pyraw *raw = &raws[index];
+    const struct cairn_pycode_entry *entry = cairn_pycodes_find(codes, raw->code);
+    bool resumed = index > 0 && raws[index - 1].generator && image->table->told;
+    int32_t offset;
+
+    return (raw->entered || resumed) && raw->chunk >= 0 && raw->stacktop >= 0 &&
+           cairn_pystack_tells(image->layout) && entry &&
+           cairn_pystack_offset(image, entry, raw->instr, &offset) && offset <= 0;
 }
 
 /* A frame that was over when it was copied was called by whoever lay below it a moment before,
@@ -337,17 +353,55 @@ static int judge_over(const struct cairn_pyimage *image, struct cairn_pycodes *c
                       enum cairn_pycheck *ret_check)
 {
     const struct cairn_pycode_entry *entry = cairn_pycodes_find(codes, callee->code);
-    uint64_t seen;
+    uint64_t times;
     int code;
 
     if (!entry || callee->chunk < 0)
         return 0;
-    if (cairn_map_get(&codes->entered, caller->code.number, entry->code.number, &seen))
+    if (cairn_map_get(&codes->entered, caller->code.number, entry->code.number, &times))
         return 0;
     if (!cairn_pystack_lives(image, codes, callee))
         return refuse(CAIRN_PYCHECK_CALLER, ret_check);
-    code = cairn_map_put(&codes->entered, caller->code.number, entry->code.number, 1);
+    code = cairn_map_put(&codes->entered, caller->code.number, entry->code.number, 0);
     return code == -CAIRN_ELIMIT ? 0 : code;
+}
+
+static int count_entered(struct cairn_pycodes *codes, uint64_t caller, uint32_t callee)
+{
+    uint64_t times = 0;
+    int code;
+
+    (void)cairn_map_get(&codes->entered, caller, callee, &times);
+    code = cairn_map_put(&codes->entered, caller, callee, times + 1);
+    return code == -CAIRN_ELIMIT ? 0 : code;
+}
+
+int cairn_pystack_note_entered(const struct cairn_pyimage *image, struct cairn_pycodes *codes,
+                               const struct cairn_pyraws *raws, size_t from)
+{
+    for (size_t i = from ? from : 1; i < raws->count; i++) {
+        const struct cairn_pyraw *callee = &raws->items[i];
+        const struct cairn_pycode_entry *caller = cairn_pycodes_find(codes, callee[-1].code);
+        const struct cairn_pycode_entry *entry = cairn_pycodes_find(codes, callee->code);
+
+        if (!callee->entered || callee->chunk < 0 || !caller || caller->hidden || !entry ||
+            !cairn_pystack_lives(image, codes, callee))
+            continue;
+        CAIRN_TRY(count_entered(codes, caller->code.number, entry->code.number));
+        CAIRN_TRY(count_entered(codes, ANYBODY, entry->code.number));
+    }
+    return 0;
+}
+
+bool cairn_pystack_enters(const struct cairn_pycodes *codes,
+                          const struct cairn_pycode_entry *caller,
+                          const struct cairn_pycode_entry *callee)
+{
+    uint64_t times, all;
+
+    return cairn_map_get(&codes->entered, caller->code.number, callee->code.number, &times) &&
+           cairn_map_get(&codes->entered, ANYBODY, callee->code.number, &all) &&
+           times >= ENTERED_TIMES && times >= all / ENTERED_SHARE;
 }
 
 /* C is called, and calls, from anywhere. But a frame that is being made still bears the caller of
@@ -359,13 +413,44 @@ static int judge_entered(const struct cairn_pyimage *image, struct cairn_pycodes
     const uint8_t *unit = unit_of(entry, caller);
     bool resumes = caller->generator || (unit && *unit & CAIRN_PYUNIT_RESUMES);
 
-    if (resumes && !cairn_pyresume_stays(image, callee))
+    if (resumes ? !cairn_pyresume_stays(image, callee) : cairn_pyresume_is_relinked(image, callee))
         return refuse(CAIRN_PYCHECK_AFTER, ret_check);
     return judge_over(image, codes, entry, callee, ret_check);
 }
 
+/* A call that was over when the caller was copied, which had returned itself: its copy is of
+ * another moment than the header, and does not speak against what the header led to. */
+static bool was_made(const struct cairn_pyimage *image, const struct cairn_pycodes *codes,
+                     struct cairn_pyraw *caller, const struct cairn_pycode_entry *entry,
+                     const struct cairn_pyraw *callee)
+{
+    const struct cairn_pycode_entry *called = cairn_pycodes_find(codes, callee->code);
+    const uint8_t *unit = unit_of(entry, caller);
+    uint32_t place;
+
+    if (!cairn_pystack_tells(image->layout) || caller->chunk < 0 || callee->chunk < 0 || !called ||
+        !unit || cairn_pystack_lives(image, codes, caller) ||
+        !cairn_pyseen_before(codes, entry, (uint32_t)(unit - entry->units), called, &place))
+        return false;
+    caller->instr = entry->start + UINT64_C(2) * place;
+    return true;
+}
+
+static int note_seen(const struct cairn_pyimage *image, struct cairn_pycodes *codes,
+                     const struct cairn_pyraw *caller, const struct cairn_pycode_entry *entry,
+                     const struct cairn_pyraw *callee)
+{
+    const struct cairn_pycode_entry *called = cairn_pycodes_find(codes, callee->code);
+
+    if (!cairn_pystack_tells(image->layout) || caller->chunk < 0 || callee->chunk < 0 || !called ||
+        !is_suspended(image, entry, caller) || !cairn_pystack_lives(image, codes, callee))
+        return 0;
+    return cairn_pyseen_note(codes, entry, (uint32_t)(unit_of(entry, caller) - entry->units),
+                             called);
+}
+
 static int judge_caller(const struct cairn_pyimage *image, struct cairn_pycodes *codes,
-                        const struct cairn_pyraw *caller, const struct cairn_pyraw *callee,
+                        struct cairn_pyraw *caller, const struct cairn_pyraw *callee,
                         bool innermost, enum cairn_pycheck *ret_check)
 {
     const struct cairn_pycode_entry *entry = cairn_pycodes_find(codes, caller->code);
@@ -377,6 +462,8 @@ static int judge_caller(const struct cairn_pyimage *image, struct cairn_pycodes 
     if (callee->entered)
         return judge_entered(image, codes, caller, entry, callee, ret_check);
     CAIRN_TRY(cairn_pyresume_judge_callee(image, codes, caller, callee, innermost, ret_check));
+    if (was_made(image, codes, caller, entry, callee))
+        return 0;
     if (!unit || !(*unit & CAIRN_PYUNIT_CALLER))
         return refuse(CAIRN_PYCHECK_CALLER, ret_check);
     /* What resumes generators calls nothing else without C. */
@@ -386,7 +473,7 @@ static int judge_caller(const struct cairn_pyimage *image, struct cairn_pycodes 
     if (!((caller->generator || callee->generator) && image->table->told) &&
         !(*unit & CAIRN_PYUNIT_LOOSE) && !is_suspended(image, entry, caller))
         return refuse(CAIRN_PYCHECK_STACKTOP, ret_check);
-    return 0;
+    return note_seen(image, codes, caller, entry, callee);
 }
 
 /* 3.11 unlinks a generator's frame only after its locals were cleared, which may run code. One
@@ -434,7 +521,7 @@ static bool can_be_root(const struct cairn_pyimage *image, const struct cairn_py
 }
 
 int cairn_pystack_judge(const struct cairn_pyimage *image, struct cairn_pycodes *codes,
-                        const struct cairn_pyraw *raws, size_t index, bool innermost,
+                        struct cairn_pyraw *raws, size_t index, bool innermost,
                         enum cairn_pycheck *ret_check)
 {
     const struct cairn_pyraw *raw = &raws[index];
@@ -447,11 +534,11 @@ int cairn_pystack_judge(const struct cairn_pyimage *image, struct cairn_pycodes 
         return refuse(CAIRN_PYCHECK_INSTR, ret_check);
     if (raw->chunk >= 0 && !entry->hidden && offset < (int64_t)entry->first_unit * 2)
         return refuse(CAIRN_PYCHECK_UNBORN, ret_check);
-    if (innermost && is_unlinked(image, raw, offset))
+    if (innermost && cairn_pystack_is_unborn(image, codes, raws, index))
         return refuse(CAIRN_PYCHECK_UNBORN, ret_check);
     if (raw->generator && index == 0 && !can_be_root(image, raw))
         return refuse(CAIRN_PYCHECK_ROOT, ret_check);
-    if (raw->chunk >= 0 && !bump_holds(image, codes, raws, index))
+    if (raw->chunk >= 0 && !cairn_pybump_holds(image, codes, raws, index))
         return refuse(CAIRN_PYCHECK_BUMP, ret_check);
     if (index > 0)
         CAIRN_TRY(judge_caller(image, codes, &raws[index - 1], raw, innermost, ret_check));

@@ -117,10 +117,11 @@ CAIRN_VEC_DECLARE(cairn_pyraws, struct cairn_pyraw);
 int cairn_pystack_walk(const struct cairn_pyimage *image, struct cairn_pyraws *raws,
                        size_t max_frames, uint64_t *ret_missing, enum cairn_pycheck *ret_check);
 
-/* Judges frame `index` of `raws` (outermost first) and its link to the one before it. 0, or
- * -CAIRN_EDAMAGED with the check. Its code is in the cache, or it is not a code object. */
+/* Judges frame `index` of `raws` (outermost first) and its link to the one before it, which, if it
+ * had returned when it was copied, is put back to where it called. 0, or -CAIRN_EDAMAGED with the
+ * check. Its code is in the cache, or it is not a code object. */
 int cairn_pystack_judge(const struct cairn_pyimage *image, struct cairn_pycodes *codes,
-                        const struct cairn_pyraw *raws, size_t index, bool innermost,
+                        struct cairn_pyraw *raws, size_t index, bool innermost,
                         enum cairn_pycheck *ret_check);
 
 /* What was refused as RESUMER or STACKTOP was so in every read of a tick: when that has
@@ -139,10 +140,34 @@ bool cairn_pystack_calls(const struct cairn_pyimage *image, const struct cairn_p
 bool cairn_pystack_lives(const struct cairn_pyimage *image, const struct cairn_pycodes *codes,
                          const struct cairn_pyraw *raw);
 
+/* Whether the frame itself tells when it waits for one that it called without C, or has returned:
+ * from 3.11 to 3.13. */
+bool cairn_pystack_tells(const struct cairn_pylayout *layout);
+
+/* Whether frame `index` of `raws` (outermost first), with nothing on top of it, is still being
+ * made, and bears the caller of the one that lay there before: what C called, and on 3.13 what a
+ * generator seems to have. So it looks, too, while a tool in C is told that it begins. */
+bool cairn_pystack_is_unborn(const struct cairn_pyimage *image, const struct cairn_pycodes *codes,
+                             const struct cairn_pyraw *raws, size_t index);
+
+/* Counts what C called, of the frames from index `from` on of a stack (outermost first) that was
+ * walked from the current frame and holds: not of one that was put together by these counts. 0 or
+ * -CAIRN_ENOMEM. */
+int cairn_pystack_note_entered(const struct cairn_pyimage *image, struct cairn_pycodes *codes,
+                               const struct cairn_pyraws *raws, size_t from);
+
+/* Whether C calls `callee` on behalf of `caller`, as was counted again and again. */
+bool cairn_pystack_enters(const struct cairn_pycodes *codes,
+                          const struct cairn_pycode_entry *caller,
+                          const struct cairn_pycode_entry *callee);
+
 /* The copy of `size_bytes` at `address`, or NULL. *ret_chunk, as in struct cairn_pyraw, says where
  * to look first and then where it was; for NULL it is not negative when a chunk is the place. */
 const uint8_t *cairn_pyimage_at(const struct cairn_pyimage *image, uint64_t address,
                                 size_t size_bytes, int32_t *ret_chunk);
+
+/* Whether the address lies in one of the chunks. */
+bool cairn_pyimage_has_chunk(const struct cairn_pyimage *image, uint64_t address);
 
 /* Where the first frame of the first chunk lies: a word of it is left out. */
 static inline uint64_t cairn_pyimage_first(const struct cairn_pyimage *image)
@@ -152,8 +177,8 @@ static inline uint64_t cairn_pyimage_first(const struct cairn_pyimage *image)
 
 /* What the copy `data` of a frame at `address`, frame_size of the layout, says of it; the chunk and
  * what a generator's frame says besides are left at 0. */
-struct cairn_pyraw cairn_pystack_decode(const struct cairn_pylayout *layout, uint64_t address,
-                                        const uint8_t *data);
+void cairn_pystack_decode(const struct cairn_pylayout *layout, uint64_t address,
+                          const uint8_t *data, struct cairn_pyraw *ret_raw);
 
 /* One frame from the copy. 0, -CAIRN_ENOTFOUND, or -CAIRN_EDAMAGED with the check.
  * *ret_entry: it is the interpreter's own entry frame, no Python frame. */

@@ -78,6 +78,32 @@ static bool take_head(const struct cairn_pylayout *l, const struct cairn_pytable
     return true;
 }
 
+bool cairn_pystr_in(const struct cairn_pylayout *l, const struct cairn_pytable *table,
+                    const uint8_t *copy, size_t copy_bytes, struct cairn_span *ret_text)
+{
+    struct cairn_pystr str = {.kind = CAIRN_PYSTR_STR};
+
+    if (l->unicode_state + sizeof(uint32_t) > sizeof(str.head) ||
+        l->unicode_length + sizeof(uint64_t) > sizeof(str.head) || copy_bytes < sizeof(str.head) ||
+        copy_bytes < l->unicode_ascii_data)
+        return false;
+    memcpy(str.head, copy, sizeof(str.head));
+    if (!take_head(l, table, &str) || str.data != l->unicode_ascii_data ||
+        str.size_bytes > copy_bytes - l->unicode_ascii_data)
+        return false;
+    *ret_text = (struct cairn_span){copy + str.data, (size_t)str.size_bytes};
+    return true;
+}
+
+bool cairn_pystr_is_interned(const struct cairn_pylayout *l, const struct cairn_pytable *table,
+                             const uint8_t *copy)
+{
+    uint32_t state;
+
+    memcpy(&state, copy + l->unicode_state, sizeof(state));
+    return (state & ((1u << table->kind_bit) - 1)) != 0;
+}
+
 /* A long str ends with a character that is 0, as every str does: a length that was read torn, or of
  * what is no str any more, hardly ever leads to one. */
 static int check_ends(struct cairn_remote *remote, struct cairn_pystr *strs, size_t count)

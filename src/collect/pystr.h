@@ -43,6 +43,16 @@ int cairn_pystr_read(struct cairn_remote *remote, const struct cairn_pylayout *l
                      const struct cairn_pytable *table, struct cairn_pystr *strs, size_t count,
                      struct cairn_buf *buf);
 
+/* The text of a str of which `copy` is one, or the beginning of one: *ret_text lies in it. False:
+ * it is no str, not all of it is there, or it is not ASCII. */
+bool cairn_pystr_in(const struct cairn_pylayout *layout, const struct cairn_pytable *table,
+                    const uint8_t *copy, size_t copy_bytes, struct cairn_span *ret_text);
+
+/* Whether a str of which `copy` is the beginning is in the table of those that are there once only:
+ * names are. */
+bool cairn_pystr_is_interned(const struct cairn_pylayout *layout, const struct cairn_pytable *table,
+                             const uint8_t *copy);
+
 /* Reads parts, each as far as it goes: ok[i] says whether part i came whole. 0, -CAIRN_EGONE or
  * -CAIRN_EPERM; memory that is not there is no failure. */
 int cairn_pystr_read_each(struct cairn_remote *remote, const struct cairn_remote_part *parts,

@@ -71,7 +71,8 @@ static bool is_asyncio(const struct cairn_pycode *code)
     static const char *const folders[] = {"/asyncio/", "/uvloop/"};
 
     for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++)
-        if (memmem(code->file.data, code->file.size_bytes, folders[i], strlen(folders[i])))
+        if (code->file.size_bytes > 0 &&
+            memmem(code->file.data, code->file.size_bytes, folders[i], strlen(folders[i])))
             return true;
     return false;
 }

@@ -431,7 +431,9 @@ static int read_names(struct cairn_pyread *read)
     return read_texts(read, &view, &tasks->names);
 }
 
-/* A name that was not the same when read again is another's by now, and so is the task. */
+/* A name that was not the same when read again is another's by now, and so is the task; but of one
+ * that has a number no name is told, and that number is freed with it: then only its frames say
+ * whether it was there. */
 static int take_names(struct cairn_pyread *read)
 {
     struct cairn_pytasks *tasks = read->tasks;
@@ -451,10 +453,12 @@ static int take_names(struct cairn_pyread *read)
         if (!tasks->found.items[i].named)
             continue;
         named++;
+        if (keeps_sets(read) && name->ok && is_number(name->text))
+            continue;
         if (!name->ok || !now->ok || name->text.size_bytes != now->text.size_bytes ||
             memcmp(name->text.data, now->text.data, now->text.size_bytes) != 0)
             tasks->found.items[i].holds = false;
-        else if (!keeps_sets(read) || !is_number(name->text))
+        else
             tasks->items.items[i].name = name->text;
     }
     return 0;
@@ -550,6 +554,8 @@ static int make_frames(struct cairn_pyread *read)
         if (!found->holds || found->first == CAIRN_PYCHAIN_END)
             continue;
         task->frame = tasks->chains.links.items[found->first].frame;
+        /* Its loop may have said which one runs a moment before. */
+        task->runs |= cairn_pychains_runs(read, &tasks->chains.links.items[found->first]);
         /* Whose it is holds even where it moved on. */
         entry = cairn_pychains_code(read, &tasks->chains.links.items[found->first]);
         task->coroutine = entry && entry->named ? &entry->code : NULL;

@@ -17,11 +17,11 @@
 #define CAIRN_PYTASKS_MAX 2000 /* in a round; the rest is counted */
 
 struct cairn_pytask {
-    const struct cairn_pythread *thread;  /* whose loop runs it; NULL: that thread is over */
-    struct cairn_span name;               /* UTF-8; empty: it was given none */
-    bool runs;                            /* it was its thread's current task */
-    bool torn, truncated;                 /* the chain changed; it is deeper than is followed */
-    uint64_t frame;                       /* address of its coroutine's frame … */
+    const struct cairn_pythread *thread; /* whose loop runs it; NULL: that thread is over */
+    struct cairn_span name;              /* UTF-8; empty: it was given none */
+    bool runs;            /* it was its thread's current task, or its coroutine ran */
+    bool torn, truncated; /* the chain changed; it is deeper than is followed */
+    uint64_t frame;       /* address of its coroutine's frame … */
     const struct cairn_pycode *coroutine; /* … and its code; NULL: it could not be read */
     /* Its chain, as far as it holds: the coroutine, what that awaits, … */
     uint32_t depth;

@@ -45,7 +45,8 @@ static int find_set(const struct cairn_pysource *src, struct cairn_pytasksets *s
     const char *name = src->runtime->table->minor >= 12 ? "_scheduled_tasks" : "_all_tasks";
     uint64_t weak;
 
-    CAIRN_TRY(cairn_pyattributes_of_module(src, set->interp, "asyncio.tasks", &sets->dict));
+    /* `asyncio.tasks` has others while it is imported, which it throws away. */
+    CAIRN_TRY(cairn_pyattributes_of_module(src, set->interp, "_asyncio", &sets->dict));
     CAIRN_TRY(cairn_pydict_find(src, &sets->dict, "_current_tasks", &set->current));
     CAIRN_TRY(cairn_pydict_find(src, &sets->dict, name, &weak));
     CAIRN_TRY(cairn_pyattributes_of(src, weak, &sets->dict));

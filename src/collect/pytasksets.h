@@ -1,6 +1,6 @@
 /* pytasksets.h: the asyncio tasks of CPython 3.8 to 3.13.
  *
- * `asyncio.tasks` keeps all of an interpreter in a set of weak references (`_all_tasks`, from 3.12
+ * `_asyncio` keeps all of an interpreter in a set of weak references (`_all_tasks`, from 3.12
  * on `_scheduled_tasks`) and those that run in a dictionary by their loop (`_current_tasks`). Where
  * a task of `_asyncio` holds its coroutine is no part of any header: it is searched for in a task
  * that is met, and believed where it is the only place of a coroutine that has a name behind it.

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "err.h"
+#include "pybump.h"
 #include "pychunks.h"
 #include "pyclimb.h"
 #include "pyframe.h"
@@ -171,34 +172,42 @@ static int take_walk(struct cairn_pycontext *ctx, struct cairn_pykept *kept, siz
     return 0;
 }
 
-/* Judges what is new of the stack. *holds: from which frame on, to how many frames hold. 0 or
- * -CAIRN_ENOMEM. */
-static int judge_all(struct cairn_pycontext *ctx, const struct cairn_pykept *kept,
+/* Judges what is new of the stack. *holds: from which frame on, to how many frames hold. A caller
+ * that was put back to its call is to be shown anew. 0 or -CAIRN_ENOMEM. */
+static int judge_all(struct cairn_pycontext *ctx, struct cairn_pykept *kept,
                      const struct cairn_pyimage *image, size_t *holds,
                      enum cairn_pycheck *ret_check)
 {
+    struct cairn_pyraw *raws = kept->raws.items;
     size_t count = kept->raws.count;
     int code = 0;
 
     while (*holds < count && code == 0) {
-        code = cairn_pystack_judge(image, ctx->codes, kept->raws.items, *holds, *holds + 1 == count,
-                                   ret_check);
+        size_t caller = *holds ? *holds - 1 : 0;
+        uint64_t instr = raws[caller].instr;
+
+        code = cairn_pystack_judge(image, ctx->codes, raws, *holds, *holds + 1 == count, ret_check);
+        if (raws[caller].instr != instr && kept->raws_shown > caller)
+            kept->raws_shown = caller;
         *holds += code == 0;
     }
     return code == -CAIRN_EDAMAGED ? 0 : code;
 }
 
-/* A check that failed may have failed for what a code object was taken for: that is asked anew
- * before the stack is called anything. */
+/* A check may have failed for what code was taken for, or not known to be: it is asked for. */
 static int judge_again(struct cairn_pycontext *ctx, struct cairn_pykept *kept,
                        const struct cairn_pyimage *image, size_t *same, size_t *holds,
                        enum cairn_pycheck *ret_check)
 {
+    bool bump = *ret_check == CAIRN_PYCHECK_BUMP;
+    uint64_t between = bump ? cairn_pybump_unknown(image, ctx->codes, kept->raws.items, *holds) : 0;
     size_t renewed;
 
+    if (between)
+        CAIRN_TRY(cairn_pycodes_want(ctx->codes, between));
     CAIRN_TRY(want_codes(ctx, kept, *same, *holds + 1, true));
     renewed = renew_entries(ctx, kept);
-    if (renewed > *holds)
+    if (renewed > *holds && !(between && cairn_pycodes_find(ctx->codes, between)))
         return 0;
     if (renewed < *same)
         *same = renewed;
@@ -268,7 +277,7 @@ static void look_after(const struct cairn_pykept *kept, struct cairn_pyimage *im
 
 /* Goes on from the last frame that holds to what it called when its memory was copied. What that
  * runs is asked anew as for any new frame: its code may lie where other code did, long ago.
- * -CAIRN_EDAMAGED: some of it came late. */
+ * -CAIRN_EDAMAGED: some of it came late. -CAIRN_ENOTFOUND: it goes on where nothing was copied. */
 static int climb(struct cairn_pycontext *ctx, struct cairn_pykept *kept,
                  struct cairn_pyimage *image, bool last)
 {
@@ -300,10 +309,11 @@ static int climb(struct cairn_pycontext *ctx, struct cairn_pykept *kept,
         if (!cairn_pycodes_find(ctx->codes, unknown))
             break;
     }
-    if (!came_late(ctx, kept, mark, last))
-        return 0;
-    kept->raws.count = from;
-    return -CAIRN_EDAMAGED;
+    if (came_late(ctx, kept, mark, last)) {
+        kept->raws.count = from;
+        return -CAIRN_EDAMAGED;
+    }
+    return cairn_pystack_is_short(image, ctx->codes, &kept->raws) ? -CAIRN_ENOTFOUND : 0;
 }
 
 /* The frames up to the first that does not hold, and what the last one of them called: the stack of
@@ -324,6 +334,9 @@ static int cut_and_climb(struct cairn_pycontext *ctx, struct cairn_pykept *kept,
         kept->raws.count = holds + 1; /* it has just yielded: its caller does not know yet */
         return 0;
     }
+    /* The header led through a frame that took the place of the one that it led to. */
+    if (holds && cairn_pystack_is_unborn(image, ctx->codes, kept->raws.items, holds - 1))
+        holds--;
     if (!holds)
         return -CAIRN_EEND;
     kept->raws.count = holds;
@@ -344,14 +357,33 @@ static int accept_part(struct cairn_pycontext *ctx, struct cairn_pykept *kept, s
     return 0;
 }
 
+/* Whether the last frame may have called what lost its caller; not, if C was seen to make that call
+ * for one of the frames: then it would have been climbed to, were it not over. */
 static bool may_have_called(const struct cairn_pycontext *ctx, const struct cairn_pykept *kept,
-                            const struct cairn_pyimage *image)
+                            const struct cairn_pyimage *image, const struct cairn_pyraw *lost)
 {
+    const struct cairn_pycode_entry *entry = cairn_pycodes_find(ctx->codes, lost->code);
     bool ignored;
 
+    for (size_t i = 0; entry && i < kept->raws.count; i++) {
+        const struct cairn_pyraw *raw = &kept->raws.items[i];
+
+        if (raw->entry && cairn_pystack_enters(ctx->codes, raw->entry, entry))
+            return false;
+    }
     return kept->raws.count &&
            cairn_pystack_calls(image, ctx->codes, &kept->raws.items[kept->raws.count - 1],
                                &ignored);
+}
+
+static bool has_frame(const struct cairn_pyraws *raws, const struct cairn_pyraw *raw)
+{
+    size_t i = raws->count;
+
+    while (i > 0 &&
+           (raws->items[i - 1].address != raw->address || raws->items[i - 1].code != raw->code))
+        i--;
+    return i > 0;
 }
 
 /* All frames hold, but the current frame, which led to no root, belongs onto them. *ret_base: so
@@ -359,12 +391,15 @@ static bool may_have_called(const struct cairn_pycontext *ctx, const struct cair
 static int recall(struct cairn_pycontext *ctx, struct cairn_pykept *kept,
                   const struct cairn_pyimage *image, bool last, size_t *ret_base)
 {
-    int code = cairn_pyrecall_graft(ctx, kept, image, ret_base);
+    int code;
 
+    if (ctx->inner.count && has_frame(&kept->raws, &ctx->inner.items[0]))
+        return 0; /* the way there led over the copy of the data stack */
+    code = cairn_pyrecall_graft(ctx, kept, image, ret_base);
     if (code > 0)
         ctx->stats->inferred++;
     if (code == 0 && ctx->inner.count && !last &&
-        (ctx->inner.items[0].generator || may_have_called(ctx, kept, image)))
+        (ctx->inner.items[0].generator || may_have_called(ctx, kept, image, &ctx->inner.items[0])))
         return -CAIRN_EDAMAGED;
     return code < 0 ? code : 0;
 }
@@ -413,19 +448,28 @@ static int accept(struct cairn_pycontext *ctx, struct cairn_pykept *kept,
     } else if (holds < count) {
         int code =
             again && !last ? -CAIRN_EDAMAGED : cut_and_climb(ctx, kept, image, holds, check, last);
+        bool part = code == -CAIRN_EDAMAGED || code == -CAIRN_ENOTFOUND;
 
-        if (code == -CAIRN_EEND || (code == -CAIRN_EDAMAGED && !last)) {
+        if (code == -CAIRN_EEND || (part && !last)) {
             kept->raws.count = holds; /* what was refused is not known to hold next time */
             return code;
         }
-        if (code == -CAIRN_EDAMAGED && accept_part(ctx, kept, holds, check, &status))
+        if (part && accept_part(ctx, kept, holds, check, &status))
             return cairn_pykept_give_up(ctx, kept, CAIRN_PYSTACK_TORN, check);
-        if (code < 0 && code != -CAIRN_EDAMAGED)
+        if (code < 0 && !part)
             return code;
         kept->thread.trimmed = code == 0;
         ctx->stats->trimmed += code == 0;
     } else if (count && !told) {
-        CAIRN_TRY(climb(ctx, kept, image, last));
+        int code = current ? cairn_pystack_note_entered(image, ctx->codes, &kept->raws, same) : 0;
+
+        CAIRN_TRY(code);
+        code = climb(ctx, kept, image, last);
+        if (code == -CAIRN_ENOTFOUND && last)
+            code = accept_part(ctx, kept, kept->raws.count, CAIRN_PYCHECK_MOVED, &status);
+        if (code > 0)
+            return cairn_pykept_give_up(ctx, kept, CAIRN_PYSTACK_TORN, CAIRN_PYCHECK_MOVED);
+        CAIRN_TRY(code);
     }
     holds = first_gone(ctx, kept, mark);
     if (holds < kept->raws.count && !last) {
@@ -498,15 +542,14 @@ static int settle_current(struct cairn_pycontext *ctx, struct cairn_pykept *kept
 static int settle_foothold(struct cairn_pycontext *ctx, struct cairn_pykept *kept,
                            struct cairn_pyimage *image, bool last)
 {
-    enum cairn_pycheck check = CAIRN_PYCHECK_ROOT;
+    enum cairn_pycheck check;
     uint64_t missing;
-    int code = -CAIRN_EDAMAGED;
+    int code;
 
     if (!kept->chunks.count && !last)
         return -CAIRN_ENOTFOUND;
-    image->current_frame = cairn_pystack_foothold(image, &kept->good);
-    if (image->current_frame)
-        code = cairn_pystack_walk(image, &ctx->walk, CAIRN_PY_DEPTH_MAX, &missing, &check);
+    code = cairn_pystack_walk_foothold(image, &kept->good, &ctx->walk, CAIRN_PY_DEPTH_MAX, &missing,
+                                       &check);
     image->cut = code == -CAIRN_ELIMIT;
     if (code == 0 || image->cut)
         code = accept(ctx, kept, image, false, last);

@@ -1,4 +1,4 @@
-/* pyverify.h: whether a table of 3.8 to 3.10 fits the Python it is used on.
+/* pyverify.h: whether a table of 3.8 to 3.12 fits the Python it is used on.
  *
  * Those versions tell nothing of their layout to a debugger. But their types say how large their
  * objects are and where the members lie that Python code may see, and what lies between these is

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "err.h"
@@ -52,6 +53,14 @@ static enum cairn_container container(void)
     return access("/.dockerenv", F_OK) == 0 ? CAIRN_CONTAINER_DOCKER : CAIRN_CONTAINER_NONE;
 }
 
+static bool reads_itself(void)
+{
+    uint64_t there = 0, here = 0;
+    struct iovec local = {&here, sizeof(here)}, remote = {&there, sizeof(there)};
+
+    return process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == (ssize_t)sizeof(here);
+}
+
 void cairn_rights_read(struct cairn_rights *ret_rights)
 {
     struct cairn_buf text;
@@ -65,6 +74,7 @@ void cairn_rights_read(struct cairn_rights *ret_rights)
         .caps = field(status, "CapEff", 16, 0),
         .bound = field(status, "CapBnd", 16, 0),
         .seccomp = (int)field(status, "Seccomp", 10, 0),
+        .reads = reads_itself(),
         .yama = setting("/proc/sys/kernel/yama/ptrace_scope", -1),
         .paranoid = setting("/proc/sys/kernel/perf_event_paranoid", -2),
         .container = container(),
@@ -75,6 +85,7 @@ void cairn_rights_read(struct cairn_rights *ret_rights)
 int cairn_rights_whom(pid_t pid, struct cairn_rights_whom *ret_whom)
 {
     struct passwd entry, *found = NULL;
+    struct cairn_buf status;
     struct stat info;
     char path[32], text[4096];
 
@@ -87,6 +98,11 @@ int cairn_rights_whom(pid_t pid, struct cairn_rights_whom *ret_whom)
         snprintf(ret_whom->user, sizeof(ret_whom->user), "%s", entry.pw_name);
     else
         snprintf(ret_whom->user, sizeof(ret_whom->user), "uid %lu", (unsigned long)info.st_uid);
+    snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+    cairn_buf_init(&status, FILE_MAX_BYTES);
+    if (cairn_io_read_file(AT_FDCWD, path, &status) == 0)
+        ret_whom->caps = field(cairn_buf_cstr(&status), "CapPrm", 16, 0);
+    cairn_buf_release(&status);
     return 0;
 }
 
@@ -95,10 +111,15 @@ void cairn_rights_child(const struct cairn_rights *rights, struct cairn_rights_w
     *ret_whom = (struct cairn_rights_whom){.uid = rights->uid, .child = true};
 }
 
-/* A capability that is missing: a container has to be given it, a user becomes root. */
-static unsigned lacking(const struct cairn_rights *rights, unsigned need)
+/* A capability that is missing: a container has to be given it, in which root alone has it then; a
+ * user becomes root; who took it from root is not known. */
+static unsigned lacking(const struct cairn_rights *rights, uint64_t cap, unsigned need)
 {
-    return rights->container != CAIRN_CONTAINER_NONE ? need : CAIRN_NEED_ROOT;
+    unsigned root = rights->uid != 0 ? CAIRN_NEED_ROOT : 0;
+
+    if (rights->container != CAIRN_CONTAINER_NONE && (root == 0 || (rights->bound & cap) == 0))
+        return need | root;
+    return root;
 }
 
 static unsigned explain_filter(const struct cairn_rights *rights, const char *call, uint64_t cap,
@@ -115,10 +136,9 @@ static unsigned explain_other_user(const struct cairn_rights *rights,
                                    const struct cairn_rights_whom *whom, struct cairn_buf *out)
 {
     cairn_buf_printf(out, "it belongs to %s", whom->user);
-    if (rights->uid != 0)
-        return CAIRN_NEED_ROOT;
-    cairn_buf_add_str(out, ", and root here is without CAP_SYS_PTRACE");
-    return rights->container != CAIRN_CONTAINER_NONE ? CAIRN_NEED_PTRACE : 0;
+    if (rights->uid == 0)
+        cairn_buf_add_str(out, ", and root here is without CAP_SYS_PTRACE");
+    return lacking(rights, BIT(CAP_SYS_PTRACE), CAIRN_NEED_PTRACE);
 }
 
 static unsigned explain_read(const struct cairn_rights *rights,
@@ -134,14 +154,16 @@ static unsigned explain_read(const struct cairn_rights *rights,
     }
     if (rights->yama == 2 && !may_trace) {
         cairn_buf_add_str(out, "kernel.yama.ptrace_scope is 2: it takes CAP_SYS_PTRACE");
-        return lacking(rights, CAIRN_NEED_PTRACE);
+        return lacking(rights, BIT(CAP_SYS_PTRACE), CAIRN_NEED_PTRACE);
     }
     if (rights->yama == 1 && !may_trace && !whom->child) {
         cairn_buf_add_str(out, "kernel.yama.ptrace_scope is 1: only what `cairn run` starts may be "
                                "read");
-        return rights->container != CAIRN_CONTAINER_NONE ? CAIRN_NEED_PTRACE : CAIRN_NEED_YAMA;
+        return rights->container != CAIRN_CONTAINER_NONE
+                   ? lacking(rights, BIT(CAP_SYS_PTRACE), CAIRN_NEED_PTRACE)
+                   : CAIRN_NEED_YAMA;
     }
-    if (rights->seccomp == 2)
+    if (rights->seccomp == 2 && !rights->reads)
         return explain_filter(rights, "process_vm_readv", BIT(CAP_SYS_PTRACE), CAIRN_NEED_PTRACE,
                               out);
     if (may_trace && whom->child) {
@@ -152,8 +174,11 @@ static unsigned explain_read(const struct cairn_rights *rights,
         cairn_buf_add_str(out, "it is in another user namespace, or a security module protects it");
         return 0;
     }
-    cairn_buf_add_str(out, "it has changed its user, or does not let itself be looked at");
-    return lacking(rights, CAIRN_NEED_PTRACE);
+    if (whom->caps & ~rights->caps)
+        cairn_buf_add_str(out, "it has capabilities that are not given here");
+    else
+        cairn_buf_add_str(out, "it has changed its user, or does not let itself be looked at");
+    return lacking(rights, BIT(CAP_SYS_PTRACE), CAIRN_NEED_PTRACE);
 }
 
 static unsigned explain_perf(const struct cairn_rights *rights,
@@ -163,7 +188,9 @@ static unsigned explain_perf(const struct cairn_rights *rights,
 
     if (rights->paranoid > PARANOID_UNPRIVILEGED && (rights->caps & enough) == 0) {
         cairn_buf_printf(out, "kernel.perf_event_paranoid is %d", rights->paranoid);
-        return rights->container != CAIRN_CONTAINER_NONE ? CAIRN_NEED_PERFMON : CAIRN_NEED_PARANOID;
+        return rights->container != CAIRN_CONTAINER_NONE
+                   ? lacking(rights, BIT(CAP_PERFMON), CAIRN_NEED_PERFMON)
+                   : CAIRN_NEED_PARANOID;
     }
     if (whom->uid != rights->uid && (rights->caps & (enough | BIT(CAP_SYS_PTRACE))) == 0)
         return explain_other_user(rights, whom, out);
@@ -187,6 +214,8 @@ unsigned cairn_rights_explain(const struct cairn_rights *rights, enum cairn_act 
 static void allow_in_engine(const char *engine, unsigned needs, struct cairn_buf *out)
 {
     cairn_buf_printf(out, "%s run", engine);
+    if (needs & CAIRN_NEED_ROOT)
+        cairn_buf_add_str(out, " --user=0");
     if (needs & CAIRN_NEED_PTRACE)
         cairn_buf_add_str(out, " --cap-add=SYS_PTRACE");
     if (needs & CAIRN_NEED_PERFMON)
@@ -202,8 +231,12 @@ static void allow_in_kubernetes(unsigned needs, struct cairn_buf *out)
     const char *gap = "";
 
     cairn_buf_add_str(out, "securityContext: {");
+    if (needs & CAIRN_NEED_ROOT) {
+        cairn_buf_add_str(out, "runAsUser: 0");
+        gap = ", ";
+    }
     if (needs & (CAIRN_NEED_PTRACE | CAIRN_NEED_PERFMON)) {
-        cairn_buf_printf(out, "capabilities: {add: [%s%s%s]}",
+        cairn_buf_printf(out, "%scapabilities: {add: [%s%s%s]}", gap,
                          needs & CAIRN_NEED_PTRACE ? "SYS_PTRACE" : "",
                          (needs & CAIRN_NEED_PTRACE) && (needs & CAIRN_NEED_PERFMON) ? ", " : "",
                          needs & CAIRN_NEED_PERFMON ? "PERFMON" : "");

@@ -23,7 +23,8 @@ enum cairn_container {
 struct cairn_rights {
     uid_t uid;            /* effective */
     uint64_t caps, bound; /* effective capabilities, and those that can be had at most: bits */
-    int seccomp;          /* 2: a filter decides about system calls */
+    int seccomp;          /* 2: a filter decides about system calls; … */
+    bool reads;           /* … but process_vm_readv is let through: it reads ourselves */
     int yama;             /* kernel.yama.ptrace_scope; -1: there is no Yama */
     int paranoid;         /* kernel.perf_event_paranoid; -2: not known */
     enum cairn_container container;
@@ -35,6 +36,7 @@ struct cairn_rights_whom {
     uid_t uid;
     char user[64]; /* its account, "uid N" where there is none */
     bool child;    /* it is a child of ours */
+    uint64_t caps; /* its capabilities: bits */
 };
 
 enum cairn_act {

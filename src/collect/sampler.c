@@ -201,12 +201,13 @@ static bool read_by_another(const struct cairn_subject *subject)
 static bool read_python(struct cairn_sampler *sampler, struct cairn_subject *subject)
 {
     struct cairn_err err = {0};
-    uint64_t reread = cairn_pyread_stats(subject->py)->reread;
+    const struct cairn_pyread_stats before = *cairn_pyread_stats(subject->py);
 
     if (cairn_pyread_tick(subject->py, &err) == -CAIRN_EGONE &&
         (!read_by_another(subject) || cairn_pyread_tick(subject->py, &err) == -CAIRN_EGONE))
         return false;
-    sampler->stats.reread += cairn_pyread_stats(subject->py)->reread - reread;
+    sampler->stats.reread += cairn_pyread_stats(subject->py)->reread - before.reread;
+    sampler->stats.nameless += cairn_pyread_stats(subject->py)->nameless - before.nameless;
     return true;
 }
 
@@ -325,7 +326,9 @@ static bool scan(struct cairn_sampler *sampler, struct cairn_subject *subject, u
         subject->remains.open = false; /* there may be threads whose books are not known */
     if (code < 0)
         return true;
-    if (subject->start_stack && stat.start_stack && stat.start_stack != subject->start_stack)
+    if (!subject->start_stack)
+        subject->start_stack = stat.start_stack;
+    if (stat.start_stack && stat.start_stack != subject->start_stack)
         cairn_processes_exec(sampler, subject, &stat, now_ns); /* no record told */
     add_newcomers(sampler, subject, now_ns);
     return true;
@@ -459,6 +462,7 @@ int cairn_sampler_settle(struct cairn_sampler *sampler)
         {"unreadable", stats->unreadable},
         {"missed", stats->missed},
         {"reread", stats->reread},
+        {"nameless", stats->nameless},
         {"unseen", stats->unseen},
         {"records_lost", stats->records_lost},
         {"untold_cpu_ns", stats->untold_ns},

@@ -24,6 +24,7 @@
 struct cairn_sampler_stats { /* since the start */
     uint64_t ticks, samples, torn, truncated, unreadable, missed, reread;
     uint64_t processes, pythons;
+    uint64_t nameless;     /* stacks with code that was gone before its name was read */
     uint64_t unseen;       /* processes that were over before they could be looked at */
     uint64_t records_lost; /* of forks, execs and exits, by the kernel */
     uint64_t untold_ns;    /* CPU time of processes that are over, which no row had room for */

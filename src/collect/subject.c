@@ -45,8 +45,12 @@ int cairn_subject_new(pid_t pid, uint64_t now_ns, struct cairn_subject **ret_sub
     return 0;
 }
 
-uint8_t cairn_subject_birth(const struct cairn_subject *subject, const struct cairn_subject *parent)
+uint8_t cairn_subject_birth(const struct cairn_subject *subject, struct cairn_subject *parent)
 {
+    struct cairn_proc_stat stat;
+
+    if (parent && !parent->start_stack && cairn_proc_stat(parent->pid, 0, &stat) == 0)
+        parent->start_stack = stat.start_stack;
     if (!parent || !parent->start_stack || !subject->start_stack)
         return CAIRN_BIRTH_UNKNOWN;
     return parent->start_stack == subject->start_stack ? CAIRN_BIRTH_FORK : CAIRN_BIRTH_EXEC;

@@ -117,6 +117,7 @@ struct cairn_subject {
     uint64_t scan_at_ns;                 /* when to read the task list next */
     uint64_t names_at_ns,
         names_wait_ns;         /* when to read the thread names next, how long that grew */
+    bool main_named;           /* the first thread has the name that it has without threading */
     uint64_t names_rest_ns;    /* until when they may not be: it would take too much of the time */
     uint64_t state_at_ns;      /* when to ask whether it is stopped next */
     bool threads_changed;      /* a record said so */
@@ -151,10 +152,9 @@ bool cairn_subject_copy(struct cairn_subject *subject, const struct cairn_subjec
 bool cairn_subject_seek(struct cairn_subject *subject, struct cairn_pyfiles *files,
                         uint64_t now_ns);
 
-/* Whether it runs its parent's program or one of its own: enum cairn_birth. `parent` may be NULL.
- */
-uint8_t cairn_subject_birth(const struct cairn_subject *subject,
-                            const struct cairn_subject *parent);
+/* Whether it runs its parent's program or one of its own: enum cairn_birth. `parent` may be NULL;
+ * one that was met in the middle of an exec is asked again where its stack begins. */
+uint8_t cairn_subject_birth(const struct cairn_subject *subject, struct cairn_subject *parent);
 
 /* Asks every now and then whether a process in which nothing `ran` was stopped; the rarer, the more
  * `subjects` there are. */

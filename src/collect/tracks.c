@@ -153,6 +153,7 @@ int cairn_tracks_add_python(struct cairn_writer *writer, struct cairn_pythons *p
 void cairn_tracks_expect_names(struct cairn_subject *subject, uint64_t now_ns)
 {
     subject->names_wait_ns = NAMES_FIRST_NS;
+    subject->main_named = false;
     subject->names_at_ns = now_ns > subject->names_rest_ns ? now_ns : subject->names_rest_ns;
 }
 
@@ -211,8 +212,10 @@ static int name_main_thread(struct cairn_writer *writer, struct cairn_subject *s
     static const char name[] = "MainThread";
     struct cairn_worker *first = subject->workers.items[0];
 
-    if (first->named || !first->py || first->tid != subject->pid)
+    if (first->named || !first->py || first->tid != subject->pid ||
+        !cairn_pyread_lacks_threading(subject->py))
         return 0;
+    subject->main_named = true;
     return write_worker(writer, subject, first,
                         (struct cairn_span){(const uint8_t *)name, sizeof(name) - 1});
 }
@@ -228,7 +231,7 @@ int cairn_tracks_read_names(struct cairn_writer *writer, struct cairn_subject *s
     if (naming.code > 0) {
         naming.code = 0;
         cairn_pyread_names(subject->py, wants_name, on_name, &naming); /* best effort */
-        if (naming.code == 0 && subject->names_wait_ns == NAMES_FIRST_NS)
+        if (naming.code == 0 && !subject->main_named)
             naming.code = name_main_thread(writer, subject);
     }
     cairn_map_release(&naming.nameless);

@@ -384,6 +384,8 @@ int cairn_wait_look(struct cairn_waits *waits, struct cairn_wait *wait,
     wait->seen = true;
     wait->gil =
         now.number == SYS_futex && waiter->py && cairn_pyread_in_gil(waiter->py, now.args[0]);
+    wait->unsure =
+        now.number == SYS_futex && waiter->py && !wait->gil && !cairn_pyread_knows_gil(waiter->py);
     if (wait->on && is_about_the_same(wait, &now) && now_ns - wait->named_ns < RENAME_NS)
         return 0;
     wait->number = now.number;

@@ -28,6 +28,7 @@ struct cairn_wait {
     bool refused;      /* it may not be read: nothing is known */
     bool seen;         /* what follows is of the wait it is in now, else of the last one */
     bool gil;          /* for the GIL */
+    bool unsure;       /* it may be for the GIL, whose place is not known */
     uint32_t on;       /* string in the recording; 0: none was seen yet */
     int64_t number;    /* of the call that `on` names, and its first arguments */
     uint64_t args[2];

@@ -47,8 +47,13 @@ int cairn_is_sleepy(struct cairn_feed *feed);
 int cairn_is_sysprof(struct cairn_feed *feed);
 int cairn_is_xperf(struct cairn_feed *feed);
 
-/* "# mode: wall": of such lines Austin puts some between the stacks. */
-bool cairn_is_collapsed_fact(struct cairn_span line);
+/* Where the number at the end of a line of collapsed stacks begins, behind a blank or a tab; 0:
+ * none stands there. */
+size_t cairn_collapsed_number(struct cairn_span line);
+
+/* "# mode: wall", of which Austin puts some between the stacks, or what a person wrote behind a #.
+ */
+bool cairn_is_collapsed_remark(struct cairn_span line);
 
 /* Shared by those whose frames are texts: "name (file:line)", or "file.py:name:line" as
  * profiling.sampling and Austin write it. The parts are borrowed from `text`. */

@@ -144,20 +144,21 @@ int cairn_guest_thread(struct cairn_guest *guest, const struct cairn_guest_threa
                        uint32_t *ret_thread)
 {
     struct cairn_track_def def = {.kind = CAIRN_TRACK_THREAD, .number = thread->tid};
-    uint64_t found, key;
+    uint64_t found, key, number = thread->tid ? thread->tid : thread->place;
     uint32_t track = 0;
 
     CAIRN_TRY(process_of(guest, thread, &def.parent));
     CAIRN_TRY(cairn_writer_string(guest->writer, thread->name, &def.name));
-    key = (uint64_t)def.parent << 32 | (thread->tid ? 0 : def.name);
-    if (cairn_map_get(&guest->tracks, key, thread->tid, &found)) {
+    /* A name is below 2^31, as all ids. */
+    key = (uint64_t)def.parent << 32 | (thread->tid ? UINT64_C(1) << 31 : def.name);
+    if (cairn_map_get(&guest->tracks, key, number, &found)) {
         *ret_thread = (uint32_t)found;
         return 0;
     }
     def.start_ns = guest->threads.count + 1;
     CAIRN_TRY(cairn_writer_track(guest->writer, &def, &track));
     CAIRN_TRY(cairn_vec_reserve(&guest->threads, guest->threads.count + 1, THREADS_MAX));
-    CAIRN_TRY(cairn_map_put(&guest->tracks, key, thread->tid, guest->threads.count));
+    CAIRN_TRY(cairn_map_put(&guest->tracks, key, number, guest->threads.count));
     *ret_thread = (uint32_t)guest->threads.count;
     guest->threads.items[guest->threads.count++] = (struct cairn_guest_track){track, START_NS};
     return 0;

@@ -94,6 +94,18 @@ static int read_value(struct cairn_jsonin *json, struct cairn_span key, unsigned
     return 0;
 }
 
+/* What a file that was cut off most likely was; NULL: it does not say. */
+static const char *likely_name(unsigned keys)
+{
+    if (keys & (KEY_SHARED | KEY_PROFILES))
+        return "speedscope";
+    if (keys & (KEY_NODES | KEY_START_TIME))
+        return "cpuprofile";
+    if (keys & (KEY_META | KEY_THREADS))
+        return "gecko";
+    return keys & KEY_FUNCTIONS ? "gprof2dot" : NULL;
+}
+
 static int sniff_object(struct cairn_jsonin *json, const char **ret_name)
 {
     struct cairn_span key;
@@ -113,6 +125,8 @@ static int sniff_object(struct cairn_jsonin *json, const char **ret_name)
         else if (keys & KEY_FUNCTIONS && keys & KEY_COSTED)
             *ret_name = "gprof2dot";
     }
+    if (code < 0 && !*ret_name && json->feed->over && json->feed->next == json->feed->end)
+        *ret_name = likely_name(keys);
     return code;
 }
 
@@ -174,6 +188,9 @@ static int is_pprof(struct cairn_feed *feed)
     struct cairn_cursor cur;
     unsigned fields = 0;
 
+    if (cairn_is_perfetto(head))
+        return 0;
+
     cairn_cursor_init(&cur, head);
     while (fields < 64 && cairn_cursor_left_bytes(&cur) > 0) {
         uint64_t key, value;
@@ -202,19 +219,12 @@ static int is_collapsed(struct cairn_feed *feed)
     int code;
 
     while (lines < 8 && (code = cairn_feed_line(feed, &line)) == 0) {
-        const uint8_t *blank;
-        size_t at;
-
-        if (line.size_bytes == 0 || cairn_is_collapsed_fact(line))
+        if (line.size_bytes == 0 || cairn_is_collapsed_remark(line))
             continue;
-        blank = memrchr(line.data, ' ', line.size_bytes);
-        if (!blank || blank + 1 == line.data + line.size_bytes)
+        if (!cairn_collapsed_number(line))
             return 0;
-        for (at = (size_t)(blank + 1 - line.data); at < line.size_bytes; at++)
-            if (!memchr("0123456789.", line.data[at], 11))
-                return 0;
         lines++;
-        stacks += blank > line.data;
+        stacks += cairn_collapsed_number(line) > 1;
     }
     return stacks > 0;
 }
@@ -403,6 +413,17 @@ static void tell(struct cairn_feed *feed, const char *path, struct cairn_err *er
         add_names(err);
 }
 
+static bool is_recording(struct cairn_feed *feed)
+{
+    struct cairn_span head;
+
+    if (fill_head(feed) < 0)
+        return false;
+    head = head_of(feed);
+    return head.size_bytes >= CAIRN_MAGIC_BYTES &&
+           memcmp(head.data, CAIRN_MAGIC, CAIRN_MAGIC_BYTES) == 0;
+}
+
 int cairn_import_feed(struct cairn_feed *feed, const char *path,
                       const struct cairn_import_options *options, struct cairn_sink *sink,
                       struct cairn_err *err)
@@ -411,6 +432,12 @@ int cairn_import_feed(struct cairn_feed *feed, const char *path,
     struct cairn_err inner = {0};
     int code = find_format(feed, &format);
 
+    if (code == 0 && !format && is_recording(feed)) {
+        code =
+            cairn_err_set(err, -CAIRN_EFOREIGN, 0, "import", "%.300s is a recording already", path);
+        cairn_err_add(err, "Reading commands take it as it is: cairn report %.100s", path);
+        return code;
+    }
     if (code == 0 && !format) {
         code = cairn_err_set(err, -CAIRN_EFOREIGN, 0, "import",
                              "%.300s is no recording, nor a profile that Cairn knows", path);

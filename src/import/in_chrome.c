@@ -49,6 +49,7 @@ struct event {
     double at_us, length_us;
     uint64_t process, thread;
     uint32_t name, argument; /* argument: "name" within "args" */
+    uint32_t file, line;     /* within "args", as Cairn writes them; 0: not told */
 };
 
 struct chrome {
@@ -65,6 +66,7 @@ struct chrome {
     CAIRN_VEC(struct call) calls;
     int64_t first_ns;
     uint64_t others, cut, loose; /* no calls; that end behind their caller; ends of nothing */
+    uint64_t timeless;           /* calls without a time that can be */
 };
 
 static int read_name(struct chrome *c, uint32_t *ret_name)
@@ -107,6 +109,20 @@ static int read_time(struct chrome *c, double *ret_us)
     return cairn_jsonin_number(&c->json, ret_us);
 }
 
+static int read_line(struct chrome *c, uint32_t *ret_line)
+{
+    double number;
+    char kind;
+
+    CAIRN_TRY(cairn_jsonin_kind(&c->json, &kind));
+    if (kind != '0')
+        return cairn_jsonin_skip(&c->json);
+    CAIRN_TRY(cairn_jsonin_number(&c->json, &number));
+    if (number >= 1 && number <= INT32_MAX)
+        *ret_line = (uint32_t)number;
+    return 0;
+}
+
 static int read_arguments(struct chrome *c, struct event *event)
 {
     struct cairn_span key;
@@ -117,10 +133,16 @@ static int read_arguments(struct chrome *c, struct event *event)
     if (kind != '{')
         return cairn_jsonin_skip(&c->json);
     CAIRN_TRY(cairn_jsonin_enter(&c->json, '{'));
-    while ((more = cairn_jsonin_key(&c->json, &key)) > 0)
-        CAIRN_TRY(cairn_span_is(key, "name") && (event->kind == 'M' || event->kind == '\0')
-                      ? read_name(c, &event->argument)
-                      : cairn_jsonin_skip(&c->json));
+    while ((more = cairn_jsonin_key(&c->json, &key)) > 0) {
+        if (cairn_span_is(key, "name") && (event->kind == 'M' || event->kind == '\0'))
+            CAIRN_TRY(read_name(c, &event->argument));
+        else if (cairn_span_is(key, "file"))
+            CAIRN_TRY(read_name(c, &event->file));
+        else if (cairn_span_is(key, "line"))
+            CAIRN_TRY(read_line(c, &event->line));
+        else
+            CAIRN_TRY(cairn_jsonin_skip(&c->json));
+    }
     return more;
 }
 
@@ -176,15 +198,22 @@ static int thread_of(struct chrome *c, const struct event *event, uint32_t *ret_
     return 0;
 }
 
-static int frame_of(struct chrome *c, uint32_t name, uint32_t *ret_frame)
+static int frame_of(struct chrome *c, const struct event *event, uint32_t *ret_frame)
 {
+    uint64_t found, place = event->file ? (uint64_t)event->file << 32 | event->line : 0;
     struct cairn_guest_frame frame;
-    uint64_t found;
 
-    if (!cairn_map_get(&c->frame_of, name, 0, &found)) {
-        frame = cairn_frame_of_text(cairn_intern_get(&c->names, name));
+    if (!cairn_map_get(&c->frame_of, event->name, place, &found)) {
+        struct cairn_span name = cairn_intern_get(&c->names, event->name);
+
+        if (event->file)
+            frame = (struct cairn_guest_frame){.name = name,
+                                               .file = cairn_intern_get(&c->names, event->file),
+                                               .line = event->line};
+        else
+            frame = cairn_frame_of_text(name);
         CAIRN_TRY(cairn_guest_frame(c->guest, &frame, ret_frame));
-        return cairn_map_put(&c->frame_of, name, 0, *ret_frame);
+        return cairn_map_put(&c->frame_of, event->name, place, *ret_frame);
     }
     *ret_frame = (uint32_t)found;
     return 0;
@@ -199,7 +228,7 @@ static int begin(struct chrome *c, const struct event *event, int64_t first_ns, 
     if (c->slice_count == SLICES_MAX || c->open_count == OPEN_MAX)
         return -CAIRN_ELIMIT;
     CAIRN_TRY(thread_of(c, event, &slice.thread));
-    CAIRN_TRY(frame_of(c, event->name, &slice.frame));
+    CAIRN_TRY(frame_of(c, event, &slice.frame));
     c->slice_count++;
     if (event->kind != 'B')
         return cairn_tracecalls_add(&c->slices, &slice);
@@ -265,9 +294,14 @@ static int take_event(struct chrome *c, const struct event *event)
         return 0;
     }
     if (!(fabs(event->at_us) < TIME_MAX_US) ||
-        !(event->length_us >= 0 && event->length_us < TIME_MAX_US / 1000))
-        return cairn_err_set(c->err, -CAIRN_EDAMAGED, 0, "import",
-                             "an event has no time that can be");
+        !(event->length_us >= 0 && event->length_us < TIME_MAX_US / 1000)) {
+        /* Without one end the other would be another call's. */
+        if (event->kind != 'X')
+            return cairn_err_set(c->err, -CAIRN_EDAMAGED, 0, "import",
+                                 "a beginning or an end has no time that can be");
+        c->timeless++;
+        return 0;
+    }
     first_ns = last_ns = (int64_t)llround(event->at_us * US_NS);
     if (event->kind == 'X')
         last_ns += (int64_t)llround(event->length_us * US_NS);
@@ -424,6 +458,11 @@ static int give_all(struct chrome *c)
 static int read_all(struct chrome *c)
 {
     CAIRN_TRY(read_file(c));
+    if (c->slice_count == 0 && c->others + c->timeless > 0)
+        return cairn_err_set(c->err, -CAIRN_EDAMAGED, 0, "import",
+                             "it holds no calls: %" PRIu64 " events are of other kinds, %" PRIu64
+                             " have no time that can be",
+                             c->others, c->timeless);
     CAIRN_TRY(give_all(c));
     if (c->others + c->cut + c->loose > 0)
         CAIRN_TRY(cairn_guest_fact(c->guest, "import.lost",
@@ -431,6 +470,10 @@ static int read_all(struct chrome *c)
                                    " ends without a beginning, and what %" PRIu64
                                    " calls took after their caller had ended",
                                    c->others, c->loose, c->cut));
+    if (c->timeless > 0)
+        CAIRN_TRY(cairn_guest_fact(c->guest, "import.incomplete",
+                                   "%" PRIu64 " calls without a time that can be are left out",
+                                   c->timeless));
     return cairn_guest_fact(c->guest, "import.values", "time of calls");
 }
 

@@ -1,5 +1,5 @@
-/* in_collapsed.c: collapsed stacks: a line is a stack, root first, frames joined by `;`, a blank, a
- * number. What the number counts, the format does not say. */
+/* in_collapsed.c: collapsed stacks: a line is a stack, root first, frames joined by `;`, a blank or
+ * a tab, a number. What the number counts, the format does not say. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -174,24 +174,33 @@ static bool read_value(struct cairn_span text, uint64_t unit_ns, uint64_t *ret_c
     return true;
 }
 
+size_t cairn_collapsed_number(struct cairn_span line)
+{
+    size_t at = line.size_bytes;
+
+    while (at > 0 && memchr("0123456789.", line.data[at - 1], 11))
+        at--;
+    return at > 0 && at < line.size_bytes && memchr(" \t", line.data[at - 1], 2) ? at : 0;
+}
+
 static int read_line(struct cairn_guest *guest, struct cairn_span line)
 {
     struct cairn_guest_sample sample = {.state = CAIRN_SAMPLE_UNKNOWN};
     uint64_t unit_ns = guest->interval_ns ? guest->interval_ns : US_NS;
-    size_t blank = last_of(line, ' ', line.size_bytes);
+    size_t number = cairn_collapsed_number(line);
 
-    if (blank == SIZE_MAX ||
-        !read_value(part(line, blank + 1, line.size_bytes), unit_ns, &sample.count, &sample.ns))
+    if (!number ||
+        !read_value(part(line, number, line.size_bytes), unit_ns, &sample.count, &sample.ns))
         return -CAIRN_EDAMAGED;
     if (sample.ns == 0)
         return 0;
     if (!guest->counted || sample.count == 0)
         sample.count = 1;
-    CAIRN_TRY(read_stack(guest, part(line, 0, blank), &sample));
+    CAIRN_TRY(read_stack(guest, part(line, 0, number - 1), &sample));
     return cairn_guest_add(guest, &sample);
 }
 
-bool cairn_is_collapsed_fact(struct cairn_span line)
+static bool is_fact(struct cairn_span line)
 {
     size_t at = 2;
 
@@ -199,6 +208,12 @@ bool cairn_is_collapsed_fact(struct cairn_span line)
         at++;
     return at > 2 && at + 1 < line.size_bytes && memcmp(line.data, "# ", 2) == 0 &&
            memcmp(line.data + at, ": ", 2) == 0 && !memchr(line.data, ';', line.size_bytes);
+}
+
+bool cairn_is_collapsed_remark(struct cairn_span line)
+{
+    return line.size_bytes > 0 && line.data[0] == '#' &&
+           (is_fact(line) || !cairn_collapsed_number(line));
 }
 
 static int read_fact(struct cairn_span line, struct cairn_err *err)
@@ -219,14 +234,18 @@ int cairn_in_collapsed(struct cairn_feed *feed, struct cairn_guest *guest, struc
         number++;
         if (line.size_bytes == 0)
             continue;
-        if (cairn_is_collapsed_fact(line)) {
+        if (cairn_is_collapsed_remark(line)) {
             CAIRN_TRY(read_fact(line, err));
             continue;
         }
         code = read_line(guest, line);
         if (code == -CAIRN_EDAMAGED)
             return cairn_err_set(err, code, 0, "import",
-                                 "line %" PRIu64 " is no stack: a number has to end it", number);
+                                 cairn_collapsed_number(line)
+                                     ? "the number at the end of line %" PRIu64
+                                       " is larger than Cairn can add up"
+                                     : "line %" PRIu64 " is no stack: a number has to end it",
+                                 number);
         CAIRN_TRY(code);
     }
     if (code != -CAIRN_EEND)

@@ -8,6 +8,7 @@
 #include "cursor.h"
 #include "formats.h"
 #include "jsonin.h"
+#include "pieces.h"
 #include "pprof_words.h"
 #include "protobuf.h"
 
@@ -17,10 +18,6 @@
 #define COMMENTS_MAX ((size_t)1 << 12)
 #define COMMENTS_MAX_BYTES ((size_t)60 << 10)
 #define US_NS 1000u
-
-struct value_type {
-    int64_t type, unit; /* texts */
-};
 
 struct location { /* its frames, callers first, in `frames`; made when it is first met */
     struct cairn_span message;
@@ -39,32 +36,16 @@ struct pprof {
     CAIRN_VEC(uint32_t) frames, path;
     CAIRN_VEC(int64_t) comments;                           /* texts */
     struct cairn_map function_of, mapping_of, location_of; /* id to index */
-    struct value_type types[TYPES_MAX], period_type;
+    struct cairn_pprof_type types[TYPES_MAX], period_type;
     size_t type_count;
     int64_t default_type, period, duration_ns, start_real_ns;
-    size_t column[ROLES];  /* SIZE_MAX: there is none */
-    uint64_t unit_ns;      /* of the column VALUE */
-    bool in_time;          /* its unit is one of time */
-    uint64_t other_labels; /* of samples, which have no place */
-    uint64_t owed_samples; /* to be spared by those that have more than one */
+    size_t column[ROLES];       /* SIZE_MAX: there is none */
+    uint64_t unit_ns;           /* of the column VALUE */
+    bool in_time;               /* its unit is one of time */
+    uint64_t other_labels;      /* of samples, which have no place */
+    uint64_t owed_samples;      /* to be spared by those that have more than one */
+    struct cairn_pieces pieces; /* that follow each other in the file */
 };
-
-static int read_type(struct cairn_span message, struct value_type *type)
-{
-    struct cairn_cursor cur;
-    struct cairn_protobuf_field field;
-    int more;
-
-    *type = (struct value_type){0, 0};
-    cairn_cursor_init(&cur, message);
-    while ((more = cairn_protobuf_next(&cur, &field)) > 0) {
-        if (field.number == 1)
-            type->type = (int64_t)field.value;
-        else if (field.number == 2)
-            type->unit = (int64_t)field.value;
-    }
-    return more;
-}
 
 static int keep_message(struct pprof *p, const struct cairn_protobuf_field *field)
 {
@@ -118,7 +99,7 @@ static int keep_field(struct pprof *p, const struct cairn_protobuf_field *field)
         case 1:
             if (p->type_count == TYPES_MAX)
                 return -CAIRN_EDAMAGED;
-            return read_type(field->bytes, &p->types[p->type_count++]);
+            return cairn_pprof_type(field->bytes, &p->types[p->type_count++]);
         case 3:
         case 4:
         case 5:
@@ -128,7 +109,7 @@ static int keep_field(struct pprof *p, const struct cairn_protobuf_field *field)
             p->strings.items[p->strings.count++] = field->bytes;
             return 0;
         case 11:
-            return read_type(field->bytes, &p->period_type);
+            return cairn_pprof_type(field->bytes, &p->period_type);
         case 13:
             return keep_comments(p, field->bytes);
         default:
@@ -415,13 +396,13 @@ static uint64_t value_of(const struct pprof *p, const struct sample *sample, int
 
 /* Time without a sample, where a tool has split what it counted, gets one that others can spare:
  * the sums stay those of the file. */
-static int owe(struct pprof *p, const struct sample *sample)
+static int owe(struct pprof *p, struct cairn_guest_sample *given)
 {
-    p->owed_samples += value_of(p, sample, VALUE) > 0 && value_of(p, sample, SAMPLES) == 0;
+    p->owed_samples += given->ns > 0 && given->count == 0;
     return 0;
 }
 
-static void settle(struct pprof *p, struct cairn_guest_sample *given)
+static int give(struct pprof *p, struct cairn_guest_sample *given)
 {
     if (given->ns > 0 && given->count == 0)
         given->count = 1;
@@ -429,26 +410,43 @@ static void settle(struct pprof *p, struct cairn_guest_sample *given)
         given->count--;
         p->owed_samples--;
     }
+    return cairn_guest_add(p->guest, given);
 }
 
-static int give(struct pprof *p, const struct sample *sample)
+static int end_pieces(struct pprof *p,
+                      int (*act)(struct pprof *p, struct cairn_guest_sample *given))
+{
+    cairn_pieces_even_out(&p->pieces);
+    for (size_t i = 0; i < p->pieces.count; i++)
+        CAIRN_TRY(act(p, &p->pieces.items[i]));
+    p->pieces.count = 0;
+    return 0;
+}
+
+static int take(struct pprof *p, const struct sample *sample,
+                int (*act)(struct pprof *p, struct cairn_guest_sample *given))
 {
     struct cairn_guest_sample given = {.state = sample->state, .count = 1};
     uint64_t value = value_of(p, sample, VALUE);
+    struct cairn_pieces *pieces = &p->pieces;
 
     if (value > CAIRN_GUEST_TIME_MAX_NS / p->unit_ns)
         return -CAIRN_EDAMAGED;
     given.ns = value * p->unit_ns;
     if (p->guest->counted)
         given.count = value_of(p, sample, SAMPLES);
-    settle(p, &given);
     if (p->guest->with_states) {
         given.cpu_ns = value_of(p, sample, CPU);
         given.runq_ns = value_of(p, sample, RUNQ);
     }
     CAIRN_TRY(make_stack(p, &given.stack));
     CAIRN_TRY(cairn_guest_thread(p->guest, &sample->thread, &given.thread));
-    return cairn_guest_add(p->guest, &given);
+    if (p->guest->with_states && p->guest->counted && cairn_pieces_join(pieces, &given))
+        return 0;
+    if (!cairn_pieces_have_room(pieces, &given))
+        CAIRN_TRY(end_pieces(p, act));
+    pieces->items[pieces->count++] = given;
+    return 0;
 }
 
 static int read_sample(struct pprof *p, struct cairn_span message, struct sample *sample)
@@ -477,7 +475,7 @@ static int read_sample(struct pprof *p, struct cairn_span message, struct sample
 }
 
 static int each_sample(struct pprof *p, struct cairn_span bytes,
-                       int (*act)(struct pprof *p, const struct sample *sample))
+                       int (*act)(struct pprof *p, struct cairn_guest_sample *given))
 {
     struct cairn_cursor cur;
     struct cairn_protobuf_field field;
@@ -490,9 +488,10 @@ static int each_sample(struct pprof *p, struct cairn_span bytes,
         if (field.number != 2)
             continue;
         CAIRN_TRY(read_sample(p, field.bytes, &sample));
-        CAIRN_TRY(act(p, &sample));
+        CAIRN_TRY(take(p, &sample, act));
     }
-    return more;
+    CAIRN_TRY(more);
+    return end_pieces(p, act);
 }
 
 static int read_profile(struct pprof *p, struct cairn_span bytes)

@@ -3,6 +3,7 @@
  * end, because its weights may stand behind its samples, and its unit behind both. */
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "formats.h"
@@ -12,8 +13,9 @@
 #define FRAMES_MAX ((size_t)1 << 20)
 #define SAMPLES_MAX ((size_t)1 << 24) /* of one profile */
 #define DEPTH_MAX ((size_t)1 << 16)
-#define GAPS_MAX_BYTES ((size_t)1 << 10)
+#define LOST_MAX_BYTES ((size_t)1 << 10)
 #define US_NS 1000.0
+#define UNIT_MAX_BYTES 64
 
 struct speedscope {
     struct cairn_jsonin json;
@@ -28,9 +30,18 @@ struct speedscope {
     double unit_ns, start, last;
     double base; /* where the first profile starts; NAN: none has begun */
     bool in_time, from_py_spy;
-    uint64_t gaps; /* without a stack, that take time: */
+    char unit[UNIT_MAX_BYTES], first_unit[UNIT_MAX_BYTES], other_unit[UNIT_MAX_BYTES];
+    bool first_in_time;
+    uint64_t profiles;
+    uint64_t others; /* profiles that are left out, since what they hold is not to be added up */
+    uint64_t gaps;   /* without a stack, that take time: */
     double gaps_ns;
 };
+
+static bool is_time(const struct speedscope *s)
+{
+    return s->first_in_time;
+}
 
 static int copy_text(struct cairn_jsonin *json, struct cairn_buf *buf)
 {
@@ -230,6 +241,8 @@ static void choose_unit(struct speedscope *s, struct cairn_span unit)
         {"nanoseconds", 1}, {"microseconds", 1e3}, {"milliseconds", 1e6}, {"seconds", 1e9}};
 
     s->in_time = false;
+    snprintf(s->unit, sizeof(s->unit), "%.*s", (int)(unit.size_bytes & 0xffff),
+             (const char *)unit.data);
     s->unit_ns = s->guest->interval_ns ? (double)s->guest->interval_ns : US_NS;
     for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
         if (cairn_span_is(unit, units[i].name)) {
@@ -277,7 +290,7 @@ static int add_sample(struct speedscope *s, uint32_t thread, size_t i, double *p
     if (sample.stack == 0) { /* nothing was open */
         s->gaps += ns > 0;
         s->gaps_ns += ns;
-        if (*past > 0 && *past < (double)CAIRN_GUEST_TIME_MAX_NS)
+        if (is_time(s) && *past > 0 && *past < (double)CAIRN_GUEST_TIME_MAX_NS)
             cairn_guest_wait(s->guest, thread, (uint64_t)*past);
         return 0;
     }
@@ -290,7 +303,7 @@ static int add_sample(struct speedscope *s, uint32_t thread, size_t i, double *p
 
 static int give_profile(struct speedscope *s)
 {
-    struct cairn_guest_thread thread = {.name = cairn_buf_span(&s->name)};
+    struct cairn_guest_thread thread = {.name = cairn_buf_span(&s->name), .place = s->profiles++};
     double past;
     uint32_t id;
 
@@ -298,12 +311,20 @@ static int give_profile(struct speedscope *s)
         return cairn_err_set(s->err, -CAIRN_EDAMAGED, 0, "import",
                              "a profile has %zu samples, %zu weights and %s", s->stacks.count,
                              s->weights.count, s->has_unit ? "a unit" : "no unit");
+    if (isnan(s->base)) {
+        memcpy(s->first_unit, s->unit, sizeof(s->unit));
+        s->first_in_time = s->in_time;
+        s->base = s->start;
+    }
+    if (s->in_time != s->first_in_time || (!s->in_time && strcmp(s->first_unit, s->unit) != 0)) {
+        if (s->others++ == 0)
+            memcpy(s->other_unit, s->unit, sizeof(s->unit));
+        return 0;
+    }
     take_numbers(&thread);
     CAIRN_TRY(cairn_guest_thread(s->guest, &thread, &id));
-    if (isnan(s->base))
-        s->base = s->start;
     past = (s->start - s->base) * s->unit_ns;
-    if (past > 0 && past < (double)CAIRN_GUEST_TIME_MAX_NS)
+    if (is_time(s) && past > 0 && past < (double)CAIRN_GUEST_TIME_MAX_NS)
         cairn_guest_wait(s->guest, id, (uint64_t)past);
     for (size_t i = 0; i < s->stacks.count; i++)
         CAIRN_TRY(add_sample(s, id, i, &past));
@@ -378,24 +399,47 @@ static int read_file(struct speedscope *s, bool profiles)
 }
 
 /* What nothing is shown for. */
-static int say_gaps(struct speedscope *s)
+static void put_gaps(const struct speedscope *s, struct cairn_buf *text)
+{
+    cairn_text_count(text, s->gaps);
+    cairn_buf_add_str(text, s->gaps == 1 ? " stretch" : " stretches");
+    cairn_buf_add_str(text, " without a stack, ");
+    cairn_text_amount(text, (uint64_t)fmin(s->gaps_ns, (double)CAIRN_GUEST_TIME_MAX_NS),
+                      is_time(s) ? 0 : (uint64_t)s->unit_ns);
+    cairn_buf_add_str(text, " in all");
+}
+
+static int say_lost(const struct speedscope *s)
 {
     struct cairn_buf text;
     int code;
 
-    if (s->gaps == 0)
+    if (s->gaps == 0 && s->others == 0)
         return 0;
-    cairn_buf_init(&text, GAPS_MAX_BYTES);
-    cairn_text_count(&text, s->gaps);
-    cairn_buf_add_str(&text, s->gaps == 1 ? " stretch" : " stretches");
-    cairn_buf_add_str(&text, " without a stack, ");
-    cairn_text_time(&text, (uint64_t)fmin(s->gaps_ns, (double)CAIRN_GUEST_TIME_MAX_NS));
-    cairn_buf_add_str(&text, " in all");
+    cairn_buf_init(&text, LOST_MAX_BYTES);
+    if (s->gaps > 0)
+        put_gaps(s, &text);
+    if (s->others > 0)
+        cairn_buf_printf(&text, "%s%" PRIu64 " profile%s in another unit (%s)",
+                         s->gaps > 0 ? ", and " : "", s->others, s->others == 1 ? "" : "s",
+                         s->other_unit);
     code = text.code;
     if (code == 0)
         code = cairn_guest_fact(s->guest, "import.lost", "%s", cairn_buf_cstr(&text));
     cairn_buf_release(&text);
     return code;
+}
+
+static int say_values(const struct speedscope *s)
+{
+    if (is_time(s))
+        return cairn_guest_fact(s->guest, "import.values", "time");
+    CAIRN_TRY(cairn_guest_fact(s->guest, "import.times", "none"));
+    if (s->guest->counted)
+        return cairn_guest_fact(s->guest, "import.values", "samples");
+    if (s->first_unit[0] == '\0' || strcmp(s->first_unit, "none") == 0)
+        return cairn_guest_fact(s->guest, "import.values", "numbers without a unit");
+    return cairn_guest_fact(s->guest, "import.values", "%s, each shown as 1 us", s->first_unit);
 }
 
 static int read_both(struct speedscope *s, struct cairn_feed *feed)
@@ -404,9 +448,8 @@ static int read_both(struct speedscope *s, struct cairn_feed *feed)
     s->guest->counted = s->from_py_spy || s->guest->interval_ns > 0;
     CAIRN_TRY(cairn_feed_rewind(feed));
     CAIRN_TRY(read_file(s, true));
-    CAIRN_TRY(say_gaps(s));
-    return cairn_guest_fact(s->guest, "import.values",
-                            s->in_time ? "time" : "numbers without a unit of time");
+    CAIRN_TRY(say_lost(s));
+    return say_values(s);
 }
 
 int cairn_in_speedscope(struct cairn_feed *feed, struct cairn_guest *guest, struct cairn_err *err)

@@ -30,6 +30,23 @@ uint8_t cairn_pprof_state(struct cairn_span text)
     return cairn_span_is(text, "gil_wait") ? CAIRN_SAMPLE_GIL_WAIT : CAIRN_SAMPLE_UNKNOWN;
 }
 
+int cairn_pprof_type(struct cairn_span message, struct cairn_pprof_type *ret_type)
+{
+    struct cairn_protobuf_field field;
+    struct cairn_cursor cur;
+    int more;
+
+    *ret_type = (struct cairn_pprof_type){0, 0};
+    cairn_cursor_init(&cur, message);
+    while ((more = cairn_protobuf_next(&cur, &field)) > 0) {
+        if (field.number == 1)
+            ret_type->type = (int64_t)field.value;
+        else if (field.number == 2)
+            ret_type->unit = (int64_t)field.value;
+    }
+    return more;
+}
+
 int cairn_pprof_id(struct cairn_span message, uint64_t *ret_id)
 {
     struct cairn_cursor cur;

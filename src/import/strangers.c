@@ -96,12 +96,30 @@ static const char *coding_of(struct cairn_span head)
     return is_wide(head, 0) ? "UTF-16LE" : is_wide(head, 1) ? "UTF-16BE" : NULL;
 }
 
+bool cairn_is_perfetto(struct cairn_span head)
+{
+    size_t at = 1;
+
+    if (head.size_bytes < 4 || head.data[0] != 0x0a || head.data[1] == 0)
+        return false;
+    while (at < 6 && head.data[at] & 0x80) /* how long it is */
+        at++;
+    at++;
+    return at < head.size_bytes && head.data[at] != 0x08 && head.data[at] != 0x10;
+}
+
 bool cairn_stranger_tell(struct cairn_span head, const char *path, struct cairn_err *err)
 {
     const char *coding = coding_of(head);
 
     if (head.size_bytes == 0)
         cairn_err_add(err, "It is empty.");
+    if (cairn_is_perfetto(head)) {
+        cairn_err_add(err,
+                      "It looks like a trace of Perfetto, which https://ui.perfetto.dev shows: "
+                      "Cairn writes those, and knows the recording that one was made of.");
+        return true;
+    }
     if (coding) {
         cairn_err_add(err, "Its text is %s, and that of the profiles that Cairn knows UTF-8.",
                       coding);

@@ -248,6 +248,11 @@ uint64_t cairn_model_counter(const struct cairn_model *model, const char *name)
     return 0;
 }
 
+size_t cairn_model_recordings(const struct cairn_model *model)
+{
+    return owner(model)->recordings;
+}
+
 uint64_t cairn_model_real_ns(const struct cairn_model *model, uint64_t time_ns)
 {
     return owner(model)->has_real ? time_ns + owner(model)->real_shift_ns : 0;

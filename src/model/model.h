@@ -99,6 +99,7 @@ struct cairn_call_sum {
 
 struct cairn_quality { /* sums over writers and files */
     uint64_t ticks, samples, torn, truncated, unreadable, missed, reread;
+    uint64_t nameless;             /* stacks with code that was over before its name was read */
     uint64_t unseen, records_lost; /* processes over before they were looked at; by the kernel */
     uint64_t untold_cpu_ns;        /* of processes that are over, in no row */
     uint64_t own_cpu_ns, bytes;
@@ -171,6 +172,9 @@ void cairn_model_env_at(const struct cairn_model *model, size_t index, struct ca
                         struct cairn_span *ret_value);
 /* A writer's counter, summed over writers; 0 when it is not there. */
 uint64_t cairn_model_counter(const struct cairn_model *model, const char *name);
+
+/* How many recordings it is made of: what one run, or one cairn attach, wrote. */
+size_t cairn_model_recordings(const struct cairn_model *model);
 
 /* Real time (ns since 1970) of a moment of the model; 0: no clock anchor tells. */
 uint64_t cairn_model_real_ns(const struct cairn_model *model, uint64_t time_ns);

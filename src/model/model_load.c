@@ -17,6 +17,7 @@ static int loader_init(struct cairn_loader *loader)
     *loader = (struct cairn_loader){0};
     cairn_arena_init(&loader->tables, TABLES_MAX_BYTES);
     cairn_map_init(&loader->env, CAIRN_MODEL_ITEMS_MAX);
+    cairn_map_init(&loader->told, CAIRN_MODEL_ITEMS_MAX);
     cairn_map_init(&loader->task_index, CAIRN_MODEL_ITEMS_MAX);
     cairn_map_init(&loader->counter_index, CAIRN_MODEL_ITEMS_MAX);
     CAIRN_TRY(cairn_model_new(&loader->model));
@@ -51,6 +52,7 @@ static void loader_release(struct cairn_loader *loader)
     cairn_vec_release(&loader->given);
     cairn_map_release(&loader->task_index);
     cairn_map_release(&loader->env);
+    cairn_map_release(&loader->told);
     cairn_map_release(&loader->counter_index);
     cairn_ticks_release(&loader->ticks);
     cairn_table_release(&loader->table);
@@ -211,7 +213,9 @@ static int add_file(struct cairn_loader *loader, const struct cairn_reader *read
         .chunks = chunks,
     };
     loader->files.items[count] = (struct cairn_raw_file){
+        .id = cairn_reader_stats(reader)->file_id,
         .set_id = cairn_reader_stats(reader)->file_id,
+        .recording = cairn_reader_stats(reader)->file_id,
         .first_ns = UINT64_MAX,
     };
     model->files.count = loader->files.count = count + 1;
@@ -356,6 +360,7 @@ static int fill_quality(struct cairn_loader *loader)
     quality->unreadable = cairn_model_counter(model, "unreadable");
     quality->missed = cairn_model_counter(model, "missed");
     quality->reread = cairn_model_counter(model, "reread");
+    quality->nameless = cairn_model_counter(model, "nameless");
     quality->unseen = cairn_model_counter(model, "unseen");
     quality->records_lost = cairn_model_counter(model, "records_lost");
     quality->untold_cpu_ns = cairn_model_counter(model, "untold_cpu_ns");
@@ -380,6 +385,8 @@ static int finish(struct cairn_loader *loader, struct cairn_err *err)
         code = sum_counters(loader);
     if (code == 0)
         code = fill_quality(loader);
+    if (code == 0)
+        code = cairn_model_sum_runs(loader);
     if (code < 0)
         return cairn_err_set(err, code, 0, "model", "cannot join the recording's parts");
     join_clocks(loader);
@@ -427,8 +434,11 @@ int cairn_model_load_told(const char *const *paths, size_t count, struct cairn_p
         cairn_err_set(err, code, 0, "model", "cannot read the recording");
     else
         loader.model->progress = progress;
-    for (size_t i = 0; i < count && code == 0; i++)
+    for (size_t i = 0; i < count && code == 0; i++) {
         code = load_set(&loader, paths[i], 0.5 / (double)count, err);
+        if (code < 0 && count > 1 && err && !strstr(err->text, paths[i]))
+            cairn_err_add(err, "The file is %.300s.", paths[i]);
+    }
     if (code == 0)
         code = finish(&loader, err);
     if (code == 0) {

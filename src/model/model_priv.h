@@ -75,6 +75,7 @@ struct cairn_model {
     uint64_t first_ns, last_ns;
     uint64_t real_shift_ns; /* from its time to real time; wraps */
     bool has_real;
+    size_t recordings;
     bool has_overlays; /* a table of samples has that column */
 };
 

@@ -60,7 +60,9 @@ struct cairn_raw_met {
 CAIRN_VEC_DECLARE(cairn_raw_mets, struct cairn_raw_met);
 
 struct cairn_raw_file {
-    uint64_t set_id; /* of its set, or its own id: a writer's counters go on over a set */
+    uint64_t id;
+    uint64_t set_id;    /* of its set, or its own id: a writer's counters go on over a set */
+    uint64_t recording; /* id of the first file of what one sink wrote; a merged set has several */
     bool has_anchor;
     uint32_t boot_id;
     uint64_t mono_ns, real_ns;
@@ -126,6 +128,7 @@ struct cairn_loader {
     CAIRN_VEC(struct cairn_raw_given) given;
     struct cairn_map task_index;    /* {writer, track; stack, state} to index in tasks */
     struct cairn_map env;           /* key string to index in model->env */
+    struct cairn_map told;          /* {recording, key string} to the latest value of ENV */
     struct cairn_map counter_index; /* {writer, name} to index in counters */
     struct cairn_ticks ticks;       /* of the chunk being read */
     struct cairn_table table;       /* of the section being read */
@@ -145,6 +148,9 @@ int cairn_model_read(struct cairn_loader *loader, struct cairn_reader *reader,
  * what came before it was taken. */
 int cairn_model_section(struct cairn_loader *loader, uint32_t writer,
                         const struct cairn_section *section);
+
+/* How many recordings there are, and what they say of their runs as of one. 0 or -CAIRN_ENOMEM. */
+int cairn_model_sum_runs(struct cairn_loader *loader);
 
 /* Counts the rows of a table of samples; `ticks` of the loader are those of its chunk. As above. */
 int cairn_model_count_rows(struct cairn_loader *loader, uint32_t writer, struct cairn_span section);

@@ -191,12 +191,13 @@ static int read_tracks(struct cairn_loader *loader, uint32_t writer, struct cair
     }
 }
 
-/* Within a set a later value replaces an earlier one; of several recordings the first holds. */
+/* Within a recording a later value replaces an earlier one; of several the first holds. */
 static int read_env(struct cairn_loader *loader, uint32_t writer, struct cairn_dict *dict)
 {
     struct cairn_model *model = loader->model;
     const struct cairn_raw_file *files = loader->files.items;
-    bool may_replace = files[loader->writers.items[writer].file].set_id == files[0].set_id;
+    uint64_t recording = files[loader->writers.items[writer].file].recording;
+    bool may_replace = recording == files[0].recording;
 
     for (;;) {
         struct cairn_span key_bytes, value_bytes;
@@ -206,6 +207,7 @@ static int read_env(struct cairn_loader *loader, uint32_t writer, struct cairn_d
         CAIRN_TRY(cairn_dict_env(dict, &key_bytes, &value_bytes));
         CAIRN_TRY(cairn_intern_add(&model->strings, key_bytes, &key));
         CAIRN_TRY(cairn_intern_add(&model->strings, value_bytes, &value));
+        CAIRN_TRY(cairn_map_put(&loader->told, recording, key, value));
         if (cairn_map_get(&loader->env, key, 0, &at)) {
             if (may_replace)
                 model->env.items[at].value = value;
@@ -287,10 +289,18 @@ static int read_clock(struct cairn_loader *loader, uint32_t writer, struct cairn
 
 static int read_set(struct cairn_loader *loader, uint32_t writer, struct cairn_span section)
 {
+    struct cairn_raw_file *file = &loader->files.items[loader->writers.items[writer].file];
     uint64_t set_id, sequence, parent;
 
     CAIRN_TRY(cairn_decode_set(section, &set_id, &sequence, &parent));
-    loader->files.items[loader->writers.items[writer].file].set_id = set_id;
+    file->set_id = set_id;
+    for (size_t i = loader->files.count; i-- > 0 && parent;)
+        if (loader->files.items[i].id == parent) {
+            parent = loader->files.items[i].recording;
+            break;
+        }
+    if (parent) /* else it is the first; the one before may be missing */
+        file->recording = parent;
     return 0;
 }
 

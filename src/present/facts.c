@@ -109,6 +109,7 @@ static void gather_environment(const struct cairn_tally *tally, struct cairn_fac
 {
     const struct cairn_model *model = tally->model;
 
+    facts->recordings = cairn_model_recordings(model);
     facts->attached = equals(cairn_model_env(model, "run.mode"), "attach");
     facts->wall_ns = cairn_facts_number(model, "run.wall_ns");
     if (facts->wall_ns == CAIRN_FACT_NONE)

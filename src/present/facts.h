@@ -13,6 +13,7 @@
 
 struct cairn_facts {
     bool attached;                        /* else run from its start */
+    size_t recordings;                    /* that are shown as one */
     uint64_t wall_ns;                     /* of the run; else the recorded span */
     uint64_t user_ns, sys_ns, peak_bytes; /* or CAIRN_FACT_NONE, as the next two */
     uint64_t exit_status, signal_number;

@@ -11,7 +11,7 @@ struct tracks {
     uint32_t *thread_of, *process_of;
     struct cairn_json *json;
     struct cairn_html_sink *sink;
-    struct cairn_buf label, shown;
+    struct cairn_buf label, shown, visible;
 };
 
 /* Of a process that no sample met lines may have been counted all the same. */
@@ -57,17 +57,26 @@ static void mark(const struct tracks *tracks, const struct cairn_html_tallies *t
     mark_counted(tracks, threads);
 }
 
+/* As it is on the terminal: who writes the names of threads may be anybody. */
+static void put_shown(struct tracks *tracks, const char *key)
+{
+    cairn_buf_clear(&tracks->visible);
+    cairn_escape_terminal(&tracks->visible, cairn_buf_span(&tracks->shown));
+    cairn_json_put_text(tracks->json, key, cairn_buf_span(&tracks->visible));
+}
+
 static void put_text(struct tracks *tracks, const char *key, struct cairn_span text)
 {
     cairn_buf_clear(&tracks->shown);
     cairn_redact_text(&tracks->options->redact, text, &tracks->shown);
-    cairn_json_put_text(tracks->json, key, cairn_buf_span(&tracks->shown));
+    put_shown(tracks, key);
 }
 
 /* Before the texts are used again, which forgets that they could not be had. */
 static int after_item(struct tracks *tracks, size_t index)
 {
-    if (tracks->label.code == -CAIRN_ENOMEM || tracks->shown.code == -CAIRN_ENOMEM)
+    if (tracks->label.code == -CAIRN_ENOMEM || tracks->shown.code == -CAIRN_ENOMEM ||
+        tracks->visible.code == -CAIRN_ENOMEM)
         return -CAIRN_ENOMEM;
     return index % DRAIN_ITEMS == DRAIN_ITEMS - 1 ? tracks->sink->drain(tracks->sink) : 0;
 }
@@ -91,7 +100,7 @@ static int put_processes(struct tracks *tracks)
         cairn_json_put_u64(json, "pid", processes[i].pid);
         cairn_buf_clear(&tracks->shown);
         cairn_redact_path(&tracks->options->redact, cairn_buf_span(&tracks->label), &tracks->shown);
-        cairn_json_put_text(json, "role", cairn_buf_span(&tracks->shown));
+        put_shown(tracks, "role");
         cairn_json_close(json);
         CAIRN_TRY(after_item(tracks, i));
     }
@@ -142,11 +151,13 @@ int cairn_html_tracks_put(const struct cairn_html_tallies *tallies,
 
     cairn_buf_init(&tracks.label, TEXT_MAX_BYTES);
     cairn_buf_init(&tracks.shown, TEXT_MAX_BYTES);
+    cairn_buf_init(&tracks.visible, TEXT_MAX_BYTES);
     mark(&tracks, tallies);
     code = put_processes(&tracks);
     if (code == 0)
         code = put_threads(&tracks);
     cairn_buf_release(&tracks.label);
     cairn_buf_release(&tracks.shown);
+    cairn_buf_release(&tracks.visible);
     return code;
 }

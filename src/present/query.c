@@ -167,7 +167,8 @@ static int put_flame(struct cairn_json *json, const struct cairn_tally *tally,
     struct cairn_boxes boxes;
     int code;
 
-    if (query->root && !cairn_handle_read(CAIRN_HANDLE_STACK, query->root, &options.root))
+    if (query->root &&
+        (!cairn_handle_read(CAIRN_HANDLE_STACK, query->root, &options.root) || options.root == 0))
         return cairn_err_set(err, -CAIRN_EUSAGE, 0, "query",
                              "\"%.100s\" is no handle of a stack: those are s- and 16 digits",
                              query->root);

@@ -44,7 +44,10 @@ static void put_title(struct cairn_report *report, const struct cairn_exact_tabl
     if (table->cost_known) {
         cairn_buf_add_str(&text, "; counting took about ");
         cairn_text_time(&text, (uint64_t)table->cost_ns);
-        cairn_buf_add_str(&text, " of it");
+        /* Who counts a part of the calls has the program pay for the others, too. */
+        cairn_buf_add_str(&text, table->cost_ns <= (double)table->self_ns
+                                     ? " of it"
+                                     : ", most of it outside of what was counted");
     }
     put_head(page, cairn_buf_cstr(&text));
     cairn_page_drop(page, &text);

@@ -210,6 +210,8 @@ static void add_whole(struct cairn_buf *out, const struct cairn_facts *facts)
     }
     cairn_text_amount(out, facts->wall_ns, facts->each_ns);
     cairn_buf_add_str(out, !is_time ? " in all" : facts->attached ? " observed" : " wall");
+    if (facts->recordings > 1)
+        cairn_buf_printf(out, " in %zu recordings", facts->recordings);
 }
 
 void cairn_report_head(struct cairn_report *report)

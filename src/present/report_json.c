@@ -53,6 +53,7 @@ static void put_recording(struct cairn_json *json, const struct cairn_tally *tal
     cairn_json_put_str(json, "mode", facts->attached ? "attach" : "run");
     cairn_json_put_text(json, "command", facts->command);
     cairn_json_put_text(json, "children", facts->children);
+    cairn_json_put_u64(json, "recordings", facts->recordings);
     cairn_json_put_seconds(json, "wall_s", facts->wall_ns);
     put_known_seconds(json, "user_s", facts->user_ns);
     put_known_seconds(json, "sys_s", facts->sys_ns);
@@ -187,6 +188,7 @@ static int put_quality(struct cairn_json *json, const struct cairn_tally *tally,
     cairn_json_put_u64(json, "unreadable", quality->unreadable);
     cairn_json_put_u64(json, "missed", quality->missed);
     cairn_json_put_u64(json, "reread", quality->reread);
+    cairn_json_put_u64(json, "nameless", quality->nameless);
     cairn_json_put_u64(json, "unseen", quality->unseen);
     cairn_json_put_u64(json, "records_lost", quality->records_lost);
     cairn_json_put_seconds(json, "untold_cpu_s", quality->untold_cpu_ns);

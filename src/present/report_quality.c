@@ -32,6 +32,7 @@ static void put_losses(struct cairn_page *page, const struct cairn_quality *qual
         const char *what;
     } losses[] = {
         {quality->reread, "reread"},
+        {quality->nameless, "with code that was over before its name was read ([unknown])"},
         {quality->unseen, quality->unseen == 1 ? "process unseen" : "processes unseen"},
         {quality->records_lost, "records of forks and exits lost"},
         {quality->untold_cpu_ns / 1000000, "ms of CPU time in no row"},

@@ -23,17 +23,18 @@ def lines_of_functions(script):
 
 
 SECONDS = 2.0 if harness.FULL else 1.2  # a look at each; millions are bench/honesty.py's
-CHURN = ["exceptions.py", "flutter.py", "generators.py", "relays.py", "tides.py"]
+CHURN = ["descents.py", "exceptions.py", "flutter.py", "generators.py", "relays.py", "tides.py"]
 
 
-def churn(cairn, interpreter, script, seconds, rate, least_per_s):
-    file, ended = cairn.record(interpreter, script, seconds, options=["-r", rate])
+def churn(cairn, interpreter, script, seconds, rate, least_per_s, **more):
+    file, ended = cairn.record(interpreter, script, seconds, options=["-r", rate], **more)
     stacks = cairn.collapsed(file, "--unit", "samples")
     path = interpreter.path(script)
     n = sum(stacks.values())
     assert n > least_per_s * max(0.1, seconds - ended.taken_s)
     torn = sum(value for stack, value in stacks.items() if TORN in stack)
-    wrong = impossible_stacks(stacks, interpreter.names(ended.last_json()["legal"]), path)
+    told = ended.last_json()
+    wrong = impossible_stacks(stacks, interpreter.names(told["legal"]), path, told.get("roots", ()))
     lines = lines_of_functions(script)
     wrong_lines = Counter()
     for stack, value in stacks.items():
@@ -59,6 +60,15 @@ def test_honest_on_churn_at_1khz(cairn, interpreter, script):
 def test_honest_on_churn_at_the_highest_rate(cairn, interpreter, script):
     n, torn, wrong, wrong_lines = churn(cairn, interpreter, script, SECONDS, "max", 5000)
     check_churn(interpreter, n, torn, wrong, wrong_lines)
+
+
+@pytest.mark.parametrize("rate, least_per_s", [("1khz", 333), ("10khz", 3000), ("max", 5000)])
+@pytest.mark.parametrize("script", ["greenlets.py", "gevents.py"])
+def test_honest_on_greenlets(cairn, equipped, script, rate, least_per_s):
+    """Stacks that are exchanged."""
+    interpreter, env = equipped
+    n, *wrong = churn(cairn, interpreter, script, SECONDS, rate, least_per_s, env=env)
+    check_churn(interpreter, n, *wrong)
 
 
 def test_code_that_takes_the_place_of_other_code(cairn, interpreter):

@@ -13,7 +13,8 @@ from test_accuracy import KHZ_SECONDS
 @pytest.fixture(scope="module")
 def waiting(interpreter, tmp_path_factory):
     cairn = harness.Cairn(tmp_path_factory.mktemp("waiting"))
-    file, ended = cairn.record(interpreter, "waiting.py", KHZ_SECONDS)
+    with harness.proc() as options:
+        file, ended = cairn.record(interpreter, "waiting.py", KHZ_SECONDS, **options)
     facts = ended.last_json()
     return {
         name: ({**fact, "taken_s": ended.taken_s}, cairn.report(file, "--idle", "--thread", name))
@@ -55,8 +56,6 @@ def test_who_wants_the_gil_waits_for_it(waiting, thread):
     sum_s = states["gil_wait_s"] + states["runnable_s"] + states["running_s"]
     assert sum_s > 0.99 * fact["wall_s"] - near_s, states
     assert abs(states["running_s"] - fact["cpu_s"]) < near_s, (states, fact)
-    if fact["runq_s"] is None:
-        pytest.skip("this interpreter has no /proc: it cannot tell how long it was runnable")
     # Time that the host took counts as runnable in Cairn, as nothing in the kernel. Who was woken
     # and waits for a processor shows it only when it gets one: the last such wait may come too late.
     gil_wait_s = fact["wall_s"] - fact["cpu_s"] - fact["runq_s"]
@@ -77,6 +76,29 @@ def test_two_busy_threads_share_one_gil(waiting):
         assert fact["cpu_s"] - near_s < held_s < most_s + near_s, (held, fact)
     for name in WAITERS:
         assert waiting[name][1]["overlays"]["gil_held_s"] < near_s - 0.03 * wall_s, name
+
+
+LITTLE = """
+import sys, time
+sys.setswitchinterval(1e-7)
+until = time.perf_counter() + 0.4
+while time.perf_counter() < until:
+    pass
+assert "threading" not in sys.modules
+"""
+
+
+def test_a_program_of_one_thread_holds_its_gil_and_has_a_name(cairn, interpreter):
+    """It has not imported threading, and asks for the GIL after 0 us, as CPython rounds that."""
+    *python, _ = interpreter.command("busy.py")
+    ended = cairn("run", "-o", "x.cairn", "--", *python, "-S", "-c", LITTLE).expect()
+    report = cairn.report("x.cairn")
+    states, overlays = report["states"], report["overlays"]
+    blind_s = cairn.blind_s("x.cairn", ended)
+    assert overlays["gil_held_unknown_s"] < 0.1 + blind_s, (overlays, states)
+    assert overlays["gil_held_s"] > 0.36 - blind_s, (overlays, states)
+    names = [row["name"] for row in cairn.report("x.cairn", "--by", "thread", "--idle")["rows"]]
+    assert names == ["MainThread"], names
 
 
 def check_overlay(cairn, file, name, truth_s, blind_s):

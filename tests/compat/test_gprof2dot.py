@@ -418,3 +418,12 @@ def test_calls_are_those_that_a_file_counts(cairn, folder):
     (folder / "c.out").write_text("events: Ir\nfn=main\n1 5\ncfn=work\ncalls=1234 1\n2 95\nfn=work\n1 95\n")
     dot = cairn("gprof2dot", "-f", "callgrind", "c.out").expect().text
     assert "work\\n95.00%\\n(95.00%)\\n1234×" in dot and 'label="95.00%\\n1234×"' in dot
+
+
+def test_a_file_of_another_format_than_named_is_refused(cairn, folder):
+    """As gprof2dot's parsers do."""
+    (folder / "x").write_text("a;b 3\na 2\n")
+    for form in ("callgrind", "json", "pstats", "perf"):
+        ended = cairn("gprof2dot", "-f", form, "x").expect(123)
+        assert not ended.out and " no" in ended.talk and "The file is x" in ended.talk or "x is no" in ended.talk
+    assert "digraph" in cairn("gprof2dot", "-f", "collapse", "x").expect().text

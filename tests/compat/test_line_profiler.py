@@ -448,6 +448,47 @@ def test_an_old_profile_outlives_a_slip(cairn, python, program):
         assert (cairn.folder / "old").read_text() == "precious"
 
 
+OF_A_CLASS = """
+@profile
+class K:
+    @classmethod
+    def make(cls): return cls()
+    @staticmethod
+    def plain(): return 3
+    def m(self): return 1
+    class In:
+        def q(self): return 2
+
+k = K.make()
+assert isinstance(k, K) and (k.m(), K.plain(), K.In().q()) == (1, 3, 2)
+assert profile.wrap_callable(K) is K
+"""
+
+
+def test_a_class_that_is_decorated_stays_one(cairn, counting, folder):
+    """With calls as with lines; each of what is defined in it counts."""
+    if counting.chroot:
+        pytest.skip("--python names a file of this system, not one in a chroot")
+    (folder / "kc.py").write_text(OF_A_CLASS)
+    calls = cairn("kernprof", "--python", counting.executable, "-b", "-v", "kc.py", cwd=folder).expect().text
+    for name, line in [("make", 3), ("plain", 5), ("m", 7), ("q", 9)]:
+        assert re.search(rf"^ +1 .*kc\.py:({line}|{line + 1})\({name}\)$", calls, re.M), calls
+    lines = cairn("kernprof", "--python", counting.executable, "-l", "-v", "kc.py", cwd=folder).expect().text
+    assert len(re.findall(r"^Function: (K\.)?(make|plain|m|(In\.)?q) at line", lines, re.M)) == 4, lines
+
+
+def test_what_is_to_be_run_before_and_is_not_there(cairn, counting, folder):
+    if counting.chroot:
+        pytest.skip("--python names a file of this system, not one in a chroot")
+    (folder / "kp.py").write_text("print(1)\n")
+    (folder / "kp.py.lprof").write_text("old")
+    (folder / "fails.py").write_text("1 / 0\n")
+    for setup, said in [("nosuch.py", "Could not find script 'nosuch.py'"), ("fails.py", "ZeroDivisionError")]:
+        ended = cairn("kernprof", "--python", counting.executable, "-l", "-s", setup, "kp.py", cwd=folder)
+        assert said in ended.expect(1).talk
+        assert (folder / "kp.py.lprof").read_text() == "old"
+
+
 def test_classes_that_are_members_of_others_are_left_alone(counting, folder):
     (folder / "classes.py").write_text(
         "import functools\nfrom cairn.line_profiler import LineProfiler\n"

@@ -1,4 +1,5 @@
 """`cairn trace --in WHERE`: calls of the code that is named, and of the functions of C it calls."""
+import re
 from pathlib import Path
 
 import pytest
@@ -144,3 +145,16 @@ def test_a_class_means_its_methods(cairn, interpreter, counts_place, where, want
     lines = {row["function"].split(".")[-1] for row in report["lines"]}
     assert {name for name, _ in calls} == wanted == lines
     assert len(calls) == len(wanted), calls  # one area() alone, not the others
+
+
+def test_what_counting_took_is_no_part_of_less(cairn, python):
+    """A function that does nothing, in a loop of others: what the others cost is not in its time."""
+    if not python.has_engine():
+        pytest.skip(f"no module was built for {python.label}: its headers are not there")
+    (cairn.folder / "x.py").write_text("def leaf(): pass\ndef other(): pass\n"
+                                       "for i in range(3000): leaf(); other(); other(); other()\n")
+    for where in ("leaf", "other"):
+        text = cairn("trace", "--python", python.executable, "--in", where, "--force", "x.py").expect().talk
+        said = re.search(r"calls counted, ([\d.,]+) (ns|us|ms),.*counting took about ([\d.,]+) (ns|us|ms)( of it)?", text)
+        times = [float(said[at].replace(",", "")) * {"ns": 1, "us": 1e3, "ms": 1e6}[said[at + 1]] for at in (1, 3)]
+        assert (said[5] is not None) == (times[1] <= times[0]), said[0]

@@ -87,3 +87,15 @@ def test_where_nothing_was_counted_it_is_not_known(cairn, busy_recording):
     assert "counted: n/a" in cairn("report", "--metric", "counted", file).expect().text
     assert "is not there to export" in cairn(
         "export", "-f", "collapsed", "--metric", "counted", file).expect(122).talk
+
+
+def test_what_is_told_whole_says_so(cairn, counted):
+    """A part was asked for, and the table of calls is of them all; of other tables it is a part."""
+    file, _ = counted
+    for options, said in [(["--focus", "calls"], "among calls with --metric counted"), (["--only-my-code"], "told whole"),
+                          (["--from", "1ms"], "do not say when"), (["--while", "gc"], "do not say when"),
+                          ([], None), (["--metric", "counted", "--focus", "calls"], None)]:  # fmt: skip
+        for command in (["report"], ["report", "--json"], ["export", "-f", "pstats", "-o", "x.prof", "--force"]):
+            ended = cairn(*command, *options, file).expect()
+            assert ("told whole" in ended.talk) == (said is not None), (command, options, ended.talk)
+            assert said is None or said in ended.talk

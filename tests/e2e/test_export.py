@@ -187,6 +187,13 @@ def test_torn_and_not_python_are_exported_too(cairn, recording):
     assert Frame("[not python]") in leaf, "the time before the interpreter is there"
 
 
+def test_that_nothing_is_left_is_told(cairn, recording):
+    file, _ = recording
+    told = cairn("export", "-f", "collapsed", "--thread", "nosuch", file).expect()
+    assert told.out == b"" and "no sample is left" in told.talk
+    assert "no sample is left" not in cairn("export", "-f", "collapsed", file).expect().talk
+
+
 def test_an_unknown_format_names_those_there_are(cairn, recording):
     ended = cairn("export", "-f", "papyrus", recording[0]).expect(harness.USAGE)
     assert ended.out == b"" and "papyrus" in ended.talk

@@ -69,6 +69,8 @@ def opened(browser, file, hash="", **options):
     told, asked = [], []
     page.on("console", lambda message: told.append(message.text))
     page.on("pageerror", lambda error: told.append(str(error)))
+    # Of some errors the browser's own console alone tells, not this one.
+    page.add_init_script("addEventListener('error', (event) => console.error(event.message))")
     page.on("request", lambda request: asked.append(request.url))
     page.goto(file.as_uri() + hash)
     page.get_by_role("tab", name="Overview").wait_for()
@@ -308,6 +310,18 @@ def test_shapes_of_the_flame_graph_say_the_same(cairn, recording, browser, shape
         expect(page.locator("#flame-detail")).to_contain_text("all")
 
 
+def test_numbers_of_the_call_tree_stand_beside_the_longest_names(cairn, folder, browser):
+    deep = folder / "long.collapsed"
+    deep.write_text(f"main;{'std::map<' * 200}int{'>' * 200} 100\n" + ";".join(f"f{i}" for i in range(40)) + " 50\n")
+    file = make(cairn, deep)
+    for width in (320, 1000, 1280, 3840):
+        with opened(browser, file, "#tab=explore", viewport={"width": width, "height": 800}) as page:
+            page.locator(".tree tbody tr").first.wait_for()
+            lasts = page.evaluate("[...document.querySelectorAll('.tree tr')].map("
+                                  "(row) => row.lastElementChild.getBoundingClientRect().right)")
+            assert lasts and max(lasts) <= width, (width, lasts)
+
+
 def test_rings_that_have_no_room_are_told(cairn, folder, browser):
     """A sunburst has room for so many; so has whatever the reader limits the depth of."""
     deep = folder / "deep.collapsed"
@@ -453,8 +467,10 @@ def test_names_are_shown_and_not_obeyed(cairn, python, browser):
         isolated = page.locator(".functions bdi").evaluate_all(
             "all => all.every((each) => getComputedStyle(each).unicodeBidi === 'isolate')")
         wide = page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        threads = page.get_by_role("combobox", name="Thread", exact=True).locator("option").all_text_contents()
         obeyed = page.evaluate("window.obeyed")
     assert obeyed is None and isolated and wide
+    assert any(text.startswith("</script>right\\u202eto\\x1b[31m ") for text in threads), threads
     wanted = [visible(name) for name in names if not name.startswith("invalid")]
     assert "right\\u202eto\\u2066left" in wanted and "null\\x00escape\\x1b[31m" in wanted
     assert set(wanted) <= set(texts)

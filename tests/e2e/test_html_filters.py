@@ -245,6 +245,18 @@ def test_the_chart_of_calls_goes_and_comes_with_what_it_shows(cairn, python, bro
         }""")
 
 
+def test_a_thread_without_a_number_is_chosen_by_its_name(cairn, browser):
+    """As threads of other tools' files are."""
+    (cairn.folder / "x").write_text("thread:A one;f 10\nthread:B;g 20\n")
+    with opened(browser, make(cairn, cairn.folder / "x"), "#tab=explore") as page:
+        thread = page.get_by_role("combobox", name="Thread", exact=True)
+        thread.select_option(label="A one 0")
+        words = shlex.split(page.locator("code.command").inner_text())
+    assert words[:4] == ["cairn", "report", "--thread", "A one"]
+    told = cairn.report(cairn.folder / "x", *words[2:])
+    assert [row["name"] for row in told["rows"]] == ["f"]
+
+
 def test_a_box_without_time_in_what_is_chosen_is_not_zoomed_to(cairn, regions, browser):
     """All is shown then, and the box again when there is something of it."""
     file = make(cairn, regions)

@@ -80,6 +80,50 @@ def test_lanes_and_regions_have_it_too(page_file, browser):  # noqa: F811
             assert verbs(page) >= {"Focus", "Drill", "Copy"}
 
 
+def test_lines_of_the_call_graph_and_marks_have_it_too(page_file, browser):  # noqa: F811
+    """A line is of what it leads to; a mark is of its thread, and of its moment."""
+    _, data = parts(page_file)
+    with opened(browser, page_file, "#tab=explore&shape=call+graph") as page:
+        line = page.locator("svg.calls path").first
+        callee = line.locator("title").text_content().partition(" calls ")[2].partition(":")[0]
+        line.dispatch_event("contextmenu")
+        assert verbs(page) == VERBS
+        assert page.locator(".menu p").inner_text().endswith(f"({callee})")
+        page.keyboard.press("Escape")
+        page.goto(page.url.partition("#")[0] + "#tab=explore")
+        page.locator("summary", has_text="mark").click()
+        mark = page.locator("details:has(summary:has-text('mark')) tbody tr").first
+        assert mark.evaluate("at => at.tabIndex") == 0
+        mark.click(button="right")
+        assert verbs(page) >= {"Focus", "Drill", "Copy"}
+        name = data["threads"][data["marks"][0][1]]["name"]
+        assert page.locator(".menu p").inner_text().startswith(name)
+        page.get_by_role("menuitem", name="Filter: only this time").click()
+        slices, at = data["slices"], data["marks"][0][2]
+        start = int(re.search(r"[&#]from=(\d+)", page.url)[1])
+        assert abs(slices["first_ns"] + start * slices["width_ns"] - at) <= slices["width_ns"]
+
+
+def test_what_holds_no_link_is_reached_by_keyboard(page_file, browser):  # noqa: F811
+    """Regions, lanes and lines of the source: each is a stop of its own, with the same menu."""
+    _, data = parts(page_file)
+    with opened(browser, page_file, "#tab=explore") as page:
+        stops = [page.locator("#regions ~ * tbody tr").first]
+        if data["slices"]["count"] > 1:
+            stops.append(page.locator(".lane-names li").first)
+        for stop in stops:
+            assert stop.evaluate("at => at.tabIndex") == 0
+            stop.focus()
+            page.keyboard.press(".")
+            assert verbs(page) >= {"Copy"}
+            page.keyboard.press("Escape")
+            expect(stop).to_be_focused()
+        page.locator("[role=treegrid] tbody tr").first.focus()  # one stop, as the tree's keys go on
+        assert page.locator("[role=treegrid] tbody tr[tabindex='0']").count() == 1
+        assert page.locator("#flame").locator("xpath=ancestor::section").locator(
+            "canvas").first.evaluate("at => at.tabIndex") == 0
+
+
 def test_by_keyboard_where_and_why_are_three_steps(page_file, browser):  # noqa: F811
     """From the first view to the function's lines, and what is filtered undone by Back."""
     with opened(browser, page_file) as page:

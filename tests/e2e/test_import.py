@@ -44,11 +44,11 @@ def collapsed_text(cairn, file, *options):
     return cairn("export", "-f", "collapsed", *options, file).expect().text
 
 
-@pytest.mark.parametrize("form", ["collapsed", "pprof", "speedscope", "firefox"])
+@pytest.mark.parametrize("form", ["collapsed", "pprof", "speedscope", "firefox", "chrome"])
 def test_what_was_exported_comes_back(cairn, recording, folder, form):
     """Same stacks, same sums, same threads: through an export, an import and an export again."""
     options = ["--threads", "--processes"] if form == "collapsed" else []
-    lines = ["--lines", "executing"] if form == "speedscope" else []
+    lines = ["--lines", "executing"] if form in ("speedscope", "chrome") else []
     cairn("export", "-f", form, "-o", "out", *options, *lines, recording).expect()
     cairn("import", "-o", "back.cairn", "out").expect()
     for file in ["out", "back.cairn"]:
@@ -72,6 +72,15 @@ def test_pprof_brings_states_and_samples(cairn, recording):
     for metric in ["cpu", "runq", "blocked"]:
         total = cairn.report(recording, "--metric", metric)["total_s"]
         assert cairn.report("out.pb.gz", "--metric", metric)["total_s"] == pytest.approx(total, abs=1e-6)
+
+
+def test_pprof_brings_each_stack_its_samples(cairn, recording):
+    """Also where they were split by state, and a state got none."""
+    cairn("export", "-f", "pprof", "-o", "out.pb.gz", recording).expect()
+    before, after = (parse_collapsed(collapsed_text(cairn, file, "--threads", "--unit", "samples"))
+                     for file in (recording, "out.pb.gz"))
+    off = sum(abs(before.get(stack, 0) - after.get(stack, 0)) for stack in {*before, *after})
+    assert off <= 0.002 * sum(before.values()), (off, sum(before.values()))
 
 
 @pytest.mark.parametrize("counted", ["samples", "sample"])
@@ -118,8 +127,7 @@ def test_what_was_split_keeps_its_sum_wherever_it_stands(cairn, folder):
             profile.sample.add(location_id=[1], value=[count, ms * 1_000_000])
         (folder / f"split{at}").write_bytes(profile.SerializeToString())
         report = cairn.report(f"split{at}")
-        most = max(3, len(values))  # time has one sample at least
-        assert report["quality"]["samples"] == most
+        assert report["quality"]["samples"] == 3
         assert report["total_s"] == pytest.approx(sum(ms for _, ms in values) / 1000)
 
 
@@ -370,12 +378,55 @@ def test_numbers_without_a_unit_are_told_to_be_no_time(cairn, folder):
     assert "500 ms wall" in with_times and "no time" not in with_times
 
 
+def test_what_is_refused_is_told_what_it_is(cairn, recording, folder):
+    """Not that it is damaged, nor unknown, when it is neither."""
+    told = cairn("import", "-o", "z.cairn", recording).expect(123).talk
+    assert f"{recording} is a recording already" in told and f"cairn report {recording}" in told
+    assert not (folder / "z.cairn").exists()
+    cairn("export", "-f", "perfetto", "-o", "x.perfetto", recording).expect()
+    told = cairn("report", "x.perfetto").expect(123).talk
+    assert "trace of Perfetto" in told and "damaged" not in told and "It knows" not in told
+    for form in ("cpuprofile", "firefox", "speedscope", "chrome"):
+        cairn("export", "-f", form, "-o", f"x.{form}", recording).expect()
+        whole = (folder / f"x.{form}").read_bytes()
+        (folder / "cut").write_bytes(whole[: len(whole) // 2])
+        known_as = "gecko" if form == "firefox" else form
+        told = cairn("report", "cut").expect(123).talk
+        assert f"no {known_as} file that can be read" in told and "cut off" in told, told
+    (folder / "large").write_text("a;b 3\na;c 9007199254740993\n")
+    told = cairn("report", "large").expect(123).talk
+    assert "number at the end of line 2 is larger" in told and "has to end it" not in told
+    (folder / "empty").write_bytes(b"")
+    assert "empty" in cairn("report", recording, folder / "empty").expect(123).talk.split("The file is")[1]
+
+
+def speedscope_of(*units):
+    """One profile in each unit: 10 and 20, with a gap of 30 between them."""
+    return json.dumps({
+        "$schema": "https://www.speedscope.app/file-format-schema.json", "shared": {"frames": [{"name": "a"}, {"name": "b"}]},
+        "profiles": [{"type": "sampled", "name": unit, "unit": unit, "startValue": 0, "endValue": 60,
+                      "samples": [[0], [], [0, 1]], "weights": [10, 30, 20]} for unit in units]}).encode()  # fmt: skip
+
+
+def test_profiles_in_other_units_are_left_out(cairn, folder):
+    for units, total_s, said in [(("bytes", "none", "bytes"), 60e-6, "1 profile in another unit (none)"),
+                                 (("seconds", "bytes", "none"), 30, "2 profiles in another unit (bytes)"),
+                                 (("seconds", "time"), 30, "1 profile in another unit (time)"),
+                                 (("seconds", "milliseconds"), 30.03, None)]:  # fmt: skip
+        (folder / "x").write_bytes(speedscope_of(*units))
+        assert cairn.report("x")["total_s"] == pytest.approx(total_s)
+        told = " ".join(cairn("report", "x").expect().text.split())
+        assert (said in told) if said else ("another unit" not in told), told
+
+
 @pytest.mark.parametrize("data, told", [
+    (speedscope_of("none"), "numbers without a unit: 30 in all"),
+    (speedscope_of("bytes"), "no time but bytes: 30 in all"),
     (b"events: Ir\nfl=a.py\nfn=main\n1 2000\n", "no time but Ir: 2 k in all"),
     (one_sample("inuse_space", "bytes", 5_120_000).SerializeToString(),
      "no time but inuse_space in bytes: 5.12 M in all"),
     (b"a 999\nb 1\n", "numbers without a unit: 1 k in all"),
-    (b"a 7\n", "numbers without a unit: 7 in all")], ids=["callgrind", "pprof", "collapsed", "few"])
+    (b"a 7\n", "numbers without a unit: 7 in all")], ids=["speedscope", "bytes", "callgrind", "pprof", "collapsed", "few"])
 def test_what_is_counted_is_told_to_be_no_time(cairn, folder, data, told):
     """No number of it has a unit of time, in any table, comparison or picture."""
     (folder / "x").write_bytes(data)
@@ -724,6 +775,43 @@ def test_calls_that_outlast_their_caller_are_cut_and_told_of(cairn, folder):
     assert sorted(collapsed_text(cairn, "x").splitlines()) == ["main (a.py:3) 5", "main (a.py:3);late 5"]
     lost = cairn("report", "x").expect().text
     assert "1 events that are no calls, 1 ends without a beginning" in lost
+
+
+def test_collapsed_stacks_with_tabs_and_remarks(cairn, folder):
+    """As flamegraph.pl reads them, and as people write them by hand."""
+    (folder / "x").write_text("# taken by hand, 3 times\n#\nmain;a\t10\nmain;# b c 20\n# 7\n\nmain;d\t 3\n")
+    assert sorted(collapsed_text(cairn, "x").splitlines()) == ["# 7", "main;# b c 20", "main;a 10", "main;d\\x09 3"]
+
+
+def test_events_without_a_time_are_left_out_and_told_of(cairn, folder):
+    events = [{"ph": "X", "tid": 1, "ts": 0, "dur": 10, "name": "main"}]
+    odd = [{"dur": -1, "ts": 2}, {"dur": 1, "ts": "1"}, {"dur": 1, "ts": None}, {"dur": 1}]
+    events += [{"ph": "X", "tid": 1, "name": "odd", **each} for each in odd]
+    (folder / "x").write_text(json.dumps(events))
+    assert collapsed_text(cairn, "x").split() == ["main", "10"]
+    assert "4 calls without a time that can be" in cairn("report", "x").expect().text
+
+
+@pytest.mark.parametrize("kind", ["i", "C", "b", "X"])
+def test_a_trace_without_calls_says_so(cairn, folder, kind):
+    """Nothing was measured by calls, and nothing is shown as if it had been."""
+    events = [{"ph": kind, "tid": 1, "ts": None if kind == "X" else 3, "name": "a"}]
+    (folder / "x").write_text(json.dumps({"traceEvents": events}))
+    for command in [["report"], ["html"], ["import", "-o", "y.cairn"]]:
+        told = cairn(*command, "x").expect(harness.DAMAGED).talk
+        assert f"no calls: {kind != 'X':d} events are of other kinds" in told, told
+
+
+def test_profiles_of_one_name_are_two(cairn, folder):
+    """As two threads may be called the same: neither is the other, and their times lie side by side."""
+    profiles = [{"type": "sampled", "name": "main", "unit": "milliseconds", "startValue": 0,
+                 "endValue": 10, "samples": [[frame]], "weights": [10]} for frame in (0, 1)]  # fmt: skip
+    schema = "https://www.speedscope.app/file-format-schema.json"
+    (folder / "x").write_text(json.dumps({"$schema": schema, "profiles": profiles, "shared":
+                                          {"frames": [{"name": "a"}, {"name": "b"}]}}))  # fmt: skip
+    report = cairn.report("x", "--by", "thread", "--idle")
+    assert [row["total_s"] for row in report["rows"]] == pytest.approx([0.01, 0.01])
+    assert report["recording"]["wall_s"] == pytest.approx(0.01, rel=0.01)
 
 
 def test_a_trace_of_more_calls_than_memory_holds(cairn, folder):

@@ -136,6 +136,15 @@ def test_what_is_compiled_is_told(place):
     assert begun["keeps_bytecode"] and not never["keeps_bytecode"]
 
 
+def test_stages_are_told_apart_beside_much_garbage(place):
+    """The trees that are looked at to tell them are garbage, and an import makes none."""
+    lines = "\n".join(f"def f{i}(a, b):\n    return [a + {i} for x in b if x > {i}]" for i in range(1200))
+    place.write({"large.py": lines, "main.py": (
+        "import gc\ngc.set_threshold(100, 2, 2)\nheap = [[] for _ in range(100_000)]\nimport large\n")})
+    row = named(place.imports("main.py")[0]["rows"])["large"]
+    assert row["bytecode_s"] > 0.22 * row["compile_s"] and row["parse_s"] > 0.22 * row["compile_s"], row
+
+
 def test_the_program_is_what_it_is_without(place):
     place.write(BROKEN)
     alone = place.python("main.py").expect(1)

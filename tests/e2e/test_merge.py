@@ -6,7 +6,7 @@ import pytest
 
 import harness
 
-SUMS = ["ticks", "samples", "torn", "truncated", "unreadable", "missed", "reread", "own_cpu_s",
+SUMS = ["ticks", "samples", "torn", "truncated", "unreadable", "missed", "reread", "nameless", "own_cpu_s",
         "damaged_chunks", "jumped_bytes", "jumped_chunks", "unknown_refs", "ended"]  # fmt: skip
 
 
@@ -163,3 +163,22 @@ def test_what_cannot_be_merged_leaves_nothing(cairn, files, folder):
     assert "cairn import" in ended.talk
     ended = cairn("merge", *files).expect(harness.USAGE)
     assert "-o" in ended.talk
+
+
+def test_what_several_say_of_their_runs_is_of_all(cairn, python, folder):
+    """And not of the first, beside the samples of all."""
+    for name, status in (("a.cairn", 0), ("b.cairn", 0), ("c.cairn", 3)):
+        code = f"import time; t = time.process_time()\nwhile time.process_time() < t + 0.2: pass\nraise SystemExit({status})"
+        cairn("run", "-o", name, "--", python.executable, "-c", code).expect(status)
+    alone = {name: cairn.report(name)["recording"] for name in ("a.cairn", "b.cairn", "c.cairn")}
+    assert {one["recordings"] for one in alone.values()} == {1}
+    for names, status in ((["a.cairn", "b.cairn"], 0), (["a.cairn", "c.cairn"], None)):
+        cairn("merge", "--force", "-o", "merged", *names).expect()
+        for files in (names, ["merged"]):
+            told = cairn("report", "--json", *files).expect().json()["recording"]
+            assert told["recordings"] == 2 and told["exit"] == status
+            for key in ("wall_s", "user_s", "sys_s"):
+                assert told[key] == pytest.approx(sum(alone[name][key] for name in names), abs=1e-6), key
+            assert told["peak_bytes"] == max(alone[name]["peak_bytes"] for name in names)
+            text = cairn("report", *files).expect().text
+            assert " wall in 2 recordings" in text.splitlines()[0] and ("exit 0" in text) == (status == 0)

@@ -103,7 +103,7 @@ def test_the_newest_recording_is_meant_when_none_is_named(cairn, recording, fold
     (["function"], "needs a FUNCTION"), (["function", ""], "needs a FUNCTION"), (["function", "nosuchfunction"], "nosuchfunction"),
     (["function", "f-0000000000000000"], "f-0000000000000000"), (["function", "("], "regex"),
     (["flame", "spin"], "s-"), (["flame", "s-0000000000000001"], "s-0000000000000001"),
-    (["flame", "s-1"], "16 digits"),
+    (["flame", "s-1"], "16 digits"), (["flame", "s-0000000000000000"], "no handle of a stack"),
     (["flame", "--by", "thread"], "by function or by line"), (["flame", "--cutoff", "101"], "100"),
     (["function", "a", "b"], '"b"'), (["table", "--by", "task"], "--by task"),
     (["table", "--focus", "("], "as Python's re reads them"), (["table", "--ignore", "*x"], "as Python's re reads them"),

@@ -256,12 +256,10 @@ GREENLETS = {
 
 
 @pytest.mark.parametrize("script", GREENLETS)
-def test_greenlets(cairn, script):
-    # Of the tests' own environment, which tests/requirements.txt gives a greenlet.
-    version = harness.version_of(sys.executable)
-    interpreter = harness.Interpreter("own", version, sys.executable)
-    file, ended = cairn.record(interpreter, script, 1.2)
-    legal = {tuple(pair) for pair in ended.last_json()["legal"]}
+def test_greenlets(cairn, equipped, script):
+    interpreter, env = equipped
+    file, ended = cairn.record(interpreter, script, 1.2, env=env)
+    legal = {tuple(pair) for pair in interpreter.names(ended.last_json()["legal"])}
     path = interpreter.path(script)
     stacks = cairn.collapsed(file, "--unit", "samples")
     for stack in stacks:

@@ -111,6 +111,107 @@ def test_threads_are_in_one_recording(cairn, folder, program, python):
     assert ended.talk.count("runs already") == 1
 
 
+def run_code(cairn, folder, interpreter, code):
+    env = cairn.environment(PYTHONPATH=str(PACKAGE), CAIRN_BIN=str(cairn.binary))
+    return execute([interpreter.executable, "-c", code], cwd=folder, env=env)
+
+
+OVERLAP = """
+import cairn, threading
+both, over = threading.Barrier(2), threading.Event()
+def other():
+    both.wait()
+    with cairn.profile():
+        both.wait()
+        over.wait()
+thread = threading.Thread(target=other)
+thread.start()
+with cairn.profile():
+    both.wait()
+    both.wait()
+over.set()
+thread.join()
+"""
+
+
+def test_a_block_that_outlasts_the_recording_is_told_of(cairn, folder, python):
+    """The one that it began in is over before it, and the recording with that."""
+    ended = run_code(cairn, folder, python, OVERLAP).expect()
+    said = ended.talk.splitlines()
+    assert len(said) == 3 and len(files_of(folder)) == 1
+    assert said[2] == "cairn: blocks that began in it and go on are sampled no more: 1"
+
+
+CLOSES = """
+import cairn, os, time
+with cairn.profile() as profile:
+    time.sleep(0.1)
+    os.closerange(3, 256)
+    taken = [os.open("/dev/null", os.O_RDONLY) for i in range(20)]
+[os.fstat(fd) for fd in taken]
+with cairn.profile() as again:
+    time.sleep(0.05)
+assert again.path and again.path != profile.path
+print(profile.path)
+"""
+
+
+@pytest.mark.parametrize("every", EVERY, ids=lambda i: i.label)
+def test_a_program_that_closes_what_it_does_not_know(cairn, folder, every):
+    """As daemons do: it goes on, and neither its descriptors nor the recording are lost."""
+    ended = run_code(cairn, folder, every, CLOSES).expect()
+    assert "up to where the program closed its descriptors" in ended.talk.splitlines()[0]
+    assert cairn.report(ended.text.strip())["quality"]["ended"]
+
+
+METHODS = """
+import cairn
+class Some:
+    @cairn.profile
+    @staticmethod
+    def plain(x):
+        return x
+    @cairn.profile(rate="1khz")
+    @classmethod
+    def of_class(cls, x):
+        return cls, x
+assert Some().plain(3) == Some.plain(3) == 3 and Some().of_class(4) == (Some, 4)
+"""
+
+
+@pytest.mark.parametrize("every", EVERY, ids=lambda i: i.label)
+def test_methods_without_an_instance(cairn, folder, every):
+    run_code(cairn, folder, every, METHODS).expect()
+    assert len(files_of(folder)) == 3
+
+
+def test_a_first_start_that_fails_leaves_no_block_behind(cairn, folder, python):
+    """Whoever entered the same object meanwhile has left it as well, and the next block is its own."""
+    code = """
+import cairn, threading
+from cairn import _profile
+profile, at, go = cairn.profile(), threading.Event(), threading.Event()
+begin = profile._begin
+def held():
+    at.set()
+    go.wait()
+profile._begin = held
+first = threading.Thread(target=profile.__enter__)
+first.start()
+at.wait()
+profile.__enter__()
+go.set()
+first.join()
+profile.__exit__(None, None, None)
+profile.__exit__(None, None, None)
+profile._begin = begin
+with profile:
+    pass
+assert profile.path and _profile._running is None
+"""
+    run_code(cairn, folder, python, code).expect()
+
+
 def test_a_forked_child_is_its_own_master(cairn, folder, program, python):
     ended = program(python, "fork").expect()
     path = Path(ended.last_json()["path"])
@@ -168,6 +269,7 @@ def test_a_bad_rate_is_told(cairn, folder, python):
     [
         ("cairn.profile('x.cairn')", "Use out=, rate="),
         ("@cairn.profile\nasync def f(): yield 1", "asynchronous generator"),
+        ("@cairn.profile\nclass Some: pass", "Some is a class"),
     ],
 )
 def test_wrong_use_is_an_error_at_once(cairn, folder, python, code, said):

@@ -113,9 +113,11 @@ def test_tasks_of_an_asyncio_that_was_long_in_coming(cairn, interpreter):
 
 
 @pytest.mark.timeout(60)
-def test_a_task_that_was_there_before_its_loop_ran(cairn, interpreter):
-    """No thread runs it until then, but it is of the same process and is one task."""
-    file, ended = cairn.record(interpreter, "tasks_early.py")
+@pytest.mark.parametrize("imported", ["", "slow"])
+def test_a_task_that_was_there_before_its_loop_ran(cairn, interpreter, imported):
+    """No thread runs it until then, but it is of the same process and is one task; where the tasks are
+    is looked for while asyncio is imported."""
+    file, ended = cairn.record(interpreter, "tasks_early.py", imported)
     tasks = cairn.report(file)["tasks"]
     assert [task["coroutine"] for task in tasks] == ["early"], tasks
     assert tasks[0]["pid"] == ended.last_json()["pid"]

@@ -1,5 +1,4 @@
 """Trees of processes: each has a role, none is averaged with another, none is missed."""
-import importlib.util
 import os
 import re
 import subprocess
@@ -15,13 +14,6 @@ from harness import time_in
 
 WORKERS = 4
 STEP_S = 0.1  # of trees.py: worker i takes (i + 1) of them
-
-
-def own_interpreter(module):
-    """The tests' own environment, which tests/requirements.txt gives the module."""
-    if importlib.util.find_spec(module) is None:
-        pytest.skip(f"{module} is not installed beside pytest (tests/requirements.txt names it)")
-    return harness.Interpreter("own", harness.version_of(sys.executable), sys.executable)
 
 
 def roles_of(report):
@@ -94,9 +86,24 @@ def test_the_report_names_roles(cairn, python):
     assert f"  worker {seen - 1}  " in by_process or seen < 2
 
 
-def test_joblib(cairn, folder):
-    interpreter = own_interpreter("joblib")
-    file, ended = cairn.record(interpreter, "jobs.py", 3)
+def test_fifty_workers(cairn, interpreter):
+    """Each is there, under its own number, with what it ran."""
+    file, ended = cairn.record(interpreter, "fifty.py")
+    told = {int(pid): cpu_s for pid, cpu_s in ended.last_json()["cpu_s"].items()}
+    workers = roles_of(cairn.report(file))["worker"]
+    assert workers["count"] == workers["sampled"] == 50
+    assert "  worker 0–49 " in cairn("report", file).expect().text
+    labels = pids_by_role(cairn, file)
+    assert {labels[f"worker {i}"] for i in range(50)} == set(told)
+    rows = cairn.report(file, "--by", "process", "--idle", "--metric", "cpu", "--limit", 60)["rows"]
+    seen = {row["pid"]: row["total_s"] for row in rows}
+    for pid, cpu_s in told.items():
+        assert abs(seen[pid] - cpu_s) < 0.02 + ended.taken_s, (pid, seen[pid], cpu_s)
+
+
+def test_joblib(cairn, equipped):
+    interpreter, env = equipped
+    file, ended = cairn.record(interpreter, "jobs.py", 3, env=env)
     facts = ended.last_json()
     roles, labels = roles_of(cairn.report(file)), pids_by_role(cairn, file)
     assert roles["worker"]["count"] == 3 and "resource_tracker" in roles
@@ -111,14 +118,17 @@ def wait_for_port(process, port):
         pass
 
 
-def test_gunicorn(cairn, folder):
-    interpreter = own_interpreter("gunicorn")
+def test_gunicorn(cairn, folder, equipped):
+    interpreter, env = equipped
     port, file = harness.free_port(), folder / "web.cairn"
-    server = [interpreter.executable, "-m", "gunicorn", "--chdir", harness.TARGETS, "--workers", "3",
-              "--log-file", "-", "--worker-tmp-dir", "/tmp", "--no-control-socket",
-              "--bind", f"127.0.0.1:{port}", "web_app:application"]
+    *python, script = interpreter.command("web_app.py")
+    server = [*python, "-m", "gunicorn", "--chdir", Path(script).parent, "--workers", "3",
+              "--log-file", "-", "--worker-tmp-dir", "/tmp", "--bind", f"127.0.0.1:{port}"]
+    if interpreter.version >= (3, 10):  # gunicorn 27
+        server.append("--no-control-socket")
     options = ["-o", file, "--report", folder / "report"]
-    run = cairn.spawn("run", *options, *server, stderr=subprocess.STDOUT)  # where the log goes
+    run = cairn.spawn("run", *options, "--", *server, "web_app:application", env=env,
+                      stderr=subprocess.STDOUT)  # where the log goes
     pids = set()
     try:
         wait_for_port(run, port)

@@ -175,6 +175,29 @@ def test_an_interpreter_that_is_gone_from_the_disk(cairn, installation, interpre
     target.check_answer()
 
 
+def test_a_library_that_is_gone_from_the_disk_and_only_root_may_open(cairn, installation, interpreter):
+    """Where its code lies is known by that file alone: it is named, and what would allow to open it."""
+    if interpreter.chroot:
+        pytest.skip("copies the interpreter; done for those installed here")
+    if os.geteuid() != 0 or not shutil.which("setpriv"):
+        pytest.skip("needs root, to give up a part of its rights, and setpriv")
+    target, files = installation(interpreter)
+    for file in files:
+        os.unlink(file)
+    lost = "-sys_admin,-checkpoint_restore"
+    fewer = ["setpriv", "--bounding-set", lost, "--inh-caps", lost, cairn.binary]
+    shared = [file for file in files if "libpython" in Path(file).name]
+    for command in (["dump"], ["attach", "--for", "100ms", "-o", "x.cairn"], ["doctor"]):
+        ended = execute([*fewer, *command, str(target.pid)], cwd=cairn.folder, env=cairn.environment())
+        if not shared:  # the program's own file is always to be had
+            ended.expect(0)
+            continue
+        told = ended.expect(harness.NO_PERMISSION).text + ended.talk
+        assert "is deleted or replaced: root alone may look into it" in told, told
+        assert f"sudo cairn {'dump' if command == ['dump'] else 'attach'} {target.pid}" in told, told
+    target.check_answer()
+
+
 def test_the_wall_clock_decides_nothing():
     """Setting the clock would set it for the whole machine. So: what collects does not ask for it;
     the only use below is the anchors that lay a recording on the calendar."""

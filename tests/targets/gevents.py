@@ -44,7 +44,7 @@ def main():
         ["second", "pause"],
         ["third", "pause"],
     ]
-    print(json.dumps({"legal": legal}))
+    print(json.dumps({"legal": legal, "roots": ["first", "second", "third"]}))
 
 
 main()

@@ -39,7 +39,7 @@ def main():
     left_body.other, right_body.other = right, left
     right.switch(time.perf_counter() + seconds)
     legal = [["<module>", "main"], ["left_body", "left_leaf"], ["right_body", "right_leaf"]]
-    print(json.dumps({"legal": legal}))
+    print(json.dumps({"legal": legal, "roots": ["left_body", "right_body"]}))
 
 
 main()

@@ -2,12 +2,13 @@
 
     hostile.py [SECONDS]
 
-Of a stretch in which it does not run a millisecond counts, and they take turns: however the machine
+A thread that waits has such a name as well. Of a stretch in which it does not run a millisecond counts, and they take turns: however the machine
 stalls, each function is there to be seen. Prints the names, as JSON without a character that is not
 ASCII.
 """
 import json
 import sys
+import threading
 import time
 
 TURNS = 8
@@ -20,6 +21,7 @@ FUNCTIONS = [
     "invalid\udc80utf8",
     "long" * 250,
 ]
+THREAD = "</script>right\u202eto\x1b[31m"
 
 
 def spin(seconds, clock):
@@ -38,9 +40,12 @@ def main():
         if hasattr(spin.__code__, "co_qualname"):
             names["co_qualname"] = name
         functions.append(type(spin)(spin.__code__.replace(**names), globals()))
+    over = threading.Event()
+    threading.Thread(target=over.wait, name=THREAD, daemon=True).start()
     for function in functions * TURNS:
         function(seconds / len(functions) / TURNS, time.perf_counter)
-    print(json.dumps({"functions": FUNCTIONS}))
+    over.set()
+    print(json.dumps({"functions": FUNCTIONS, "thread": THREAD}))
 
 
 main()

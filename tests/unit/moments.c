@@ -6,9 +6,10 @@
  * call. First its stack is read at rest at each of these stops. Then it is let go on by some of
  * them between two parts of what a tick reads, some times a tick, wherever chance wants it: what is
  * read is of these stops and of no other place, so a stack that is called whole is one of those
- * seen at rest, and what is left of a torn one begins like one. Prints {"ticks", "whole", "torn",
- * "reread", "stops", "stacks", "wrong", "wrong_places"}: the last is of stacks of the right
- * functions with an instruction that was not seen with them. The first wrong ones go to stderr.
+ * seen at rest, and what is left of a torn one begins like one. Of a text that is run and dropped
+ * the code may be gone before its name is read: then the stack is one seen at rest but for that
+ * name. Prints {"ticks", "whole", "torn", "nameless", "reread", "stops", "stacks", "wrong", "cut"}.
+ * The first wrong ones go to stderr.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -32,6 +33,7 @@
 #define TELL_MAX 5
 #define SEEN_MAX 1000000
 #define NOTHING 1 /* the hash of no frame */
+#define FORMS 8   /* of a stack: with and without the names of texts in it */
 
 enum { WHOLE, OUTER_PART }; /* what a hash is of */
 
@@ -46,12 +48,13 @@ struct probe {
     uint64_t usual_parts[2]; /* of a tick that wants nothing, and of one that wants the stack */
     uint64_t stops, stacks;  /* learned from, learned */
     struct cairn_map seen;   /* {hash, what of} */
-    uint64_t ticks, whole, torn, wrong, cut, told;
+    uint64_t ticks, whole, torn, nameless, wrong, cut, told;
 };
 
 struct key {
-    uint64_t names; /* a hash of the functions */
-    bool whole;
+    uint64_t names[FORMS]; /* hashes of the functions; the first is of those that were read */
+    size_t forms;
+    bool whole, nameless;
 };
 
 static uint64_t draw(struct probe *probe, uint64_t below)
@@ -119,28 +122,48 @@ static uint64_t mix(uint64_t hash, uint64_t value)
     return cairn_rng_at(hash, value);
 }
 
+static bool is_text(const struct cairn_pycode *code)
+{
+    static const char name[] = "<module>";
+
+    return code && code->name.size_bytes == sizeof(name) - 1 &&
+           memcmp(code->name.data, name, sizeof(name) - 1) == 0;
+}
+
 /* What `key` says of the frame; frames of code that was not read are all the same. */
 static void add_frame(const struct cairn_pyframe *frame, struct key *key)
 {
     const struct cairn_pycode *code = frame->code;
     uint64_t name = code ? code->first_line : 0;
+    size_t forms = key->forms;
 
     for (size_t i = 0; code && i < code->name.size_bytes; i++)
         name = mix(name, code->name.data[i]);
-    key->names = mix(key->names, name);
+    for (size_t i = 0; i < forms && is_text(code) && key->forms < FORMS; i++)
+        key->names[key->forms++] = mix(key->names[i], 0);
+    for (size_t i = 0; i < forms; i++)
+        key->names[i] = mix(key->names[i], name);
+    key->nameless |= !code;
+}
+
+static int note(struct probe *probe, const struct key *key, uint64_t kind)
+{
+    for (size_t i = 0; i < key->forms; i++)
+        CAIRN_TRY(cairn_map_put(&probe->seen, key->names[i], kind, 0));
+    return 0;
 }
 
 /* The stack from the outside on, as far as it holds. Each outer part of it is `learned`, too. */
 static int make_key(struct probe *probe, const struct cairn_pythread *at, bool learned,
                     struct key *ret)
 {
-    *ret = (struct key){.names = NOTHING, .whole = true};
+    *ret = (struct key){.names = {NOTHING}, .forms = 1, .whole = true};
     for (; at && ret->whole; at = at->inner) {
         ret->whole = holds(at);
         for (uint32_t i = 0; i < at->depth && !at->apart; i++) {
             add_frame(&at->frames[i], ret);
             if (learned)
-                CAIRN_TRY(cairn_map_put(&probe->seen, ret->names, OUTER_PART, 0));
+                CAIRN_TRY(note(probe, ret, OUTER_PART));
         }
     }
     return 0;
@@ -214,11 +237,12 @@ static int judge(struct probe *probe, const struct cairn_pythread *stack)
     CAIRN_TRY(make_key(probe, stack, false, &key));
     probe->whole += key.whole;
     probe->torn += !key.whole;
+    probe->nameless += key.nameless;
     probe->last_whole = key.whole;
-    if (key.names != NOTHING && !is_seen(probe, key.names, OUTER_PART)) {
+    if (key.names[0] != NOTHING && !is_seen(probe, key.names[0], OUTER_PART)) {
         probe->wrong++;
         tell(probe, stack);
-    } else if (key.whole && !is_seen(probe, key.names, WHOLE)) {
+    } else if (key.whole && !is_seen(probe, key.names[0], WHOLE)) {
         probe->cut++;
     }
     return 0;
@@ -240,11 +264,11 @@ static int learn(struct probe *probe, struct cairn_pyread *read)
         if (!find(read))
             continue;
         CAIRN_TRY(make_key(probe, find(read), true, &key));
-        if (!key.whole || is_seen(probe, key.names, WHOLE))
+        if (!key.whole || is_seen(probe, key.names[0], WHOLE))
             continue;
         new_at = probe->stops;
         probe->stacks++;
-        CAIRN_TRY(cairn_map_put(&probe->seen, key.names, WHOLE, 0));
+        CAIRN_TRY(note(probe, &key, WHOLE));
     }
     return 0;
 }
@@ -286,12 +310,13 @@ static int run(struct probe *probe, uint64_t ticks)
     CAIRN_TRY(learn(probe, read));
     while (probe->ticks < ticks)
         CAIRN_TRY(tick(probe, read));
-    printf("{\"ticks\": %llu, \"whole\": %llu, \"torn\": %llu, \"reread\": %llu, \"stops\": %llu, "
-           "\"stacks\": %llu, \"wrong\": %llu, \"cut\": %llu}\n",
+    printf("{\"ticks\": %llu, \"whole\": %llu, \"torn\": %llu, \"nameless\": %llu, "
+           "\"reread\": %llu, \"stops\": %llu, \"stacks\": %llu, \"wrong\": %llu, \"cut\": %llu}\n",
            (unsigned long long)probe->ticks, (unsigned long long)probe->whole,
-           (unsigned long long)probe->torn, (unsigned long long)cairn_pyread_stats(read)->reread,
-           (unsigned long long)probe->stops, (unsigned long long)probe->stacks,
-           (unsigned long long)probe->wrong, (unsigned long long)probe->cut);
+           (unsigned long long)probe->torn, (unsigned long long)probe->nameless,
+           (unsigned long long)cairn_pyread_stats(read)->reread, (unsigned long long)probe->stops,
+           (unsigned long long)probe->stacks, (unsigned long long)probe->wrong,
+           (unsigned long long)probe->cut);
     cairn_pyread_free(read);
     return 0;
 }

@@ -236,6 +236,33 @@ static void test_the_start_of_the_stack_tells_a_copy_from_a_program(void **state
     }
 }
 
+/* The kernel moves the stack once more before a program begins. */
+static void test_a_program_has_one_start_of_its_stack(void **state)
+{
+    uint64_t own, met;
+    struct cairn_proc_stat stat;
+
+    (void)state;
+    assert_int_equal(cairn_proc_stat(getpid(), 0, &stat), 0);
+    own = stat.start_stack;
+    for (int i = 0; i < 300; i++) {
+        pid_t pid = fork();
+
+        if (pid == 0) {
+            execlp("true", "true", (char *)NULL);
+            _exit(1);
+        }
+        met = 0;
+        while (cairn_proc_stat(pid, 0, &stat) == 0 && !stat.is_over) {
+            if (!stat.start_stack || stat.start_stack == own)
+                continue;
+            assert_true(!met || stat.start_stack == met);
+            met = stat.start_stack;
+        }
+        assert_int_equal(waitpid(pid, NULL, 0), pid);
+    }
+}
+
 static void test_who_is_a_zombie_ends(void **state)
 {
     struct cairn_proc_stat stat;
@@ -299,6 +326,7 @@ int main(void)
         cmocka_unit_test(test_a_number_that_is_given_back_is_of_nobody),
         cmocka_unit_test(test_children_and_threads_are_listed),
         cmocka_unit_test(test_the_start_of_the_stack_tells_a_copy_from_a_program),
+        cmocka_unit_test(test_a_program_has_one_start_of_its_stack),
         cmocka_unit_test(test_schedstat_counts_the_time_a_thread_used),
         cmocka_unit_test(test_the_process_book_holds_threads_that_are_gone),
         cmocka_unit_test(test_a_process_that_is_gone_is_not_looked_up),

@@ -228,6 +228,8 @@ static void test_the_first_may_run_and_is_not_over(void **state)
         first = follow(world, coro);
         confirm(world, first);
         assert_int_equal(held(world, first, &truncated), status <= table->executing);
+        assert_int_equal(cairn_pychains_runs(&world->read, &world->chains.links.items[first]),
+                         status == table->executing);
         cairn_pychains_clear(&world->chains);
     }
 }

@@ -7,13 +7,17 @@
 
 #include <cmocka.h>
 
+#include "clock.h"
 #include "err.h"
 #include "objects.h"
 #include "pycode.h"
+#include "pyfresh.h"
 #include "pystr.h"
 
 #define NOW_NS UINT64_C(1000000000)
 #define STATE_ASCII 0x64u /* compact, ASCII, one byte a character: 3.8 to 3.13 */
+#define INTERNED 1u
+#define OPTIMIZED 1u /* of co_flags: a function has it */
 #define UNITS 4
 
 /* A program with one code object; its texts can become others' once a number of reads was made. */
@@ -25,6 +29,8 @@ struct world {
     struct cairn_pycodes codes;
     uint64_t type, code, name;
     int reads_left; /* until it is gone; below 0: it stays */
+    bool comes;     /* no: it is made then, where there was none */
+    bool late;      /* it is looked at long after the frames were copied */
 };
 
 static void put_u32(struct world *world, uint64_t address, uint32_t value)
@@ -37,6 +43,7 @@ static uint64_t make_str(struct world *world, const char *text)
     const struct cairn_pylayout *l = &world->layout;
     uint64_t str = objects_make(&world->objects, l->unicode_ascii_data + 64, 0);
 
+    objects_put(&world->objects, str + l->object_type - 8, 1);
     objects_put(&world->objects, str + l->unicode_length, strlen(text));
     put_u32(world, str + l->unicode_state, STATE_ASCII);
     memcpy(world->objects.memory + (str + l->unicode_ascii_data - OBJECTS_BASE), text,
@@ -48,14 +55,16 @@ static uint64_t make_code(struct world *world)
 {
     const struct cairn_pylayout *l = &world->layout;
     uint64_t code = objects_make(&world->objects, l->code_size + 2 * UNITS, world->type),
-             table = objects_make(&world->objects, 128, 0);
+             table = objects_make(&world->objects, 128, 0), file = make_str(world, "file.py");
 
     world->name = make_str(world, "function");
     objects_put(&world->objects, code + l->object_count, UNITS);
     objects_put(&world->objects, code + l->code_name, world->name);
     objects_put(&world->objects, code + l->code_qualname, make_str(world, "Class.function"));
-    objects_put(&world->objects, code + l->code_filename, make_str(world, "file.py"));
+    objects_put(&world->objects, file + l->object_type - 8, 3); /* all code of it holds it */
+    objects_put(&world->objects, code + l->code_filename, file);
     objects_put(&world->objects, code + l->code_linetable, table);
+    put_u32(world, code + l->code_first_line - 20, OPTIMIZED);
     return code;
 }
 
@@ -77,8 +86,12 @@ static int read_until_gone(void *ctx, const struct cairn_remote_part *parts, siz
 {
     struct world *world = ctx;
 
-    if (world->reads_left-- == 0)
-        free_code(world);
+    if (world->reads_left-- == 0) {
+        if (world->comes)
+            set_references(world, 1);
+        else
+            free_code(world);
+    }
     return objects_read(&world->objects, parts, count, ret_parts);
 }
 
@@ -112,6 +125,8 @@ static int teardown(void **state)
 
 static const struct cairn_pycode_entry *load(struct world *world, uint64_t now_ns)
 {
+    /* However long the machine keeps this test from looking. */
+    world->codes.copied_ns = world->late ? 0 : cairn_clock_mono_ns() + UINT64_C(60000000000);
     assert_int_equal(cairn_pycodes_want(&world->codes, world->code), 0);
     assert_int_equal(cairn_pycodes_load(&world->codes, now_ns), 0);
     return cairn_pycodes_find(&world->codes, world->code);
@@ -186,22 +201,248 @@ static void test_every_count_of_references_is_one(void **state)
     assert_int_equal(world->stats.codes, 1);
 }
 
-static void test_freed_memory_is_no_code(void **state)
+/* That there was some, when the frames that ran it were copied, is known; not what it was. */
+static void test_freed_memory_bears_no_name(void **state)
 {
     struct world *world = *state;
     const uint64_t words[] = {0, UINT64_C(0x00007f12a4c3e5b0), UINT64_C(0x000055d000000010),
                               UINT64_C(0xdddddddddddddddd)};
 
     for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+        const struct cairn_pycode_entry *entry;
+
         set_references(world, words[i]);
-        assert_null(load(world, NOW_NS + i));
+        entry = load(world, NOW_NS + i);
+        assert_non_null(entry);
+        assert_false(entry->named);
+        assert_null(entry->units);
+        assert_int_equal(entry->unit_count, UNITS);
+        assert_int_equal(entry->start, world->code + world->layout.code_instructions);
+    }
+    set_references(world, 1);
+    assert_true(load(world, NOW_NS + 100)->named); /* other code that came to lie there */
+}
+
+/* Long after, other code may have come there and gone than that which a frame ran. */
+static void test_freed_memory_that_is_seen_late_is_no_code(void **state)
+{
+    struct world *world = *state;
+
+    world->late = true;
+    set_references(world, 0);
+    assert_null(load(world, NOW_NS));
+    assert_int_equal(world->codes.unsure, 1); /* the frames are read again */
+    set_references(world, 1);
+    world->reads_left = 1;
+    assert_null(load(world, NOW_NS + 1));
+    assert_int_equal(world->codes.unsure, 2);
+
+    world->reads_left = -1; /* nor does a frame bear the name of what was there before both */
+    set_references(world, 1);
+    assert_non_null(load(world, NOW_NS + 2));
+    world->codes.taken_over_ns = world->codes.unsure = 0;
+    objects_put(&world->objects, world->code + world->layout.code_name,
+                make_str(world, "function"));
+    set_references(world, 0);
+    assert_null(load(world, NOW_NS + 3));
+    assert_int_equal(world->codes.unsure, 1);
+    assert_int_equal(world->codes.taken_over_ns, NOW_NS + 3);
+}
+
+/* All bodies of modules have one name, which is there when they are gone; each file has one entry
+ * of such bodies, without lines. What is there is read whole, though it may look the same. */
+static void test_the_body_of_a_module_that_is_gone(void **state)
+{
+    struct world *world = *state;
+    const struct cairn_pycode_entry *entry;
+    uint64_t first = world->code;
+
+    objects_put(&world->objects, first + world->layout.code_name, make_str(world, "<module>"));
+    set_references(world, 0);
+    for (uint64_t i = 0; i < 3; i++) {
+        entry = load(world, NOW_NS + i);
+        assert_true(entry->named);
+        assert_memory_equal(entry->code.name.data, "<module>", strlen("<module>"));
+        assert_memory_equal(entry->code.file.data, "file.py", strlen("file.py"));
+        assert_int_equal(entry->code.linetable.size_bytes, 0);
+        assert_null(entry->units);
+    }
+    assert_int_equal(world->codes.entries.count, 1);
+    assert_int_equal(world->codes.taken_over_ns, 0);
+
+    set_references(world, 1);
+    assert_non_null(load(world, NOW_NS + 3)->units);
+    world->code = make_code(world); /* another one of that file */
+    objects_put(&world->objects, world->code + world->layout.code_name,
+                make_str(world, "<module>"));
+    set_references(world, 0);
+    assert_ptr_equal(load(world, NOW_NS + 4), entry);
+    assert_int_equal(entry->code.address, world->code);
+    assert_ptr_not_equal(cairn_pycodes_find(&world->codes, first), entry);
+}
+
+/* A frame of one that called another, both of them gone: each of them has an entry. */
+static void test_two_bodies_of_one_file_in_one_copy(void **state)
+{
+    struct world *world = *state;
+    uint64_t codes[2], copied_ns;
+
+    for (int i = 0; i < 2; i++) {
+        codes[i] = world->code = make_code(world);
+        objects_put(&world->objects, codes[i] + world->layout.code_name,
+                    make_str(world, "<module>"));
+        set_references(world, 0);
+        assert_int_equal(cairn_pycodes_want(&world->codes, codes[i]), 0);
+    }
+    world->codes.copied_ns = copied_ns = cairn_clock_mono_ns();
+    world->codes.looked_ns = copied_ns;
+    assert_int_equal(cairn_pycodes_load(&world->codes, NOW_NS), 0);
+    /* Else this machine had something else to do: nothing stands in. */
+    if (cairn_pycodes_in_time(&world->codes))
+        assert_true(cairn_pycodes_find(&world->codes, codes[0])->named !=
+                    cairn_pycodes_find(&world->codes, codes[1])->named);
+}
+
+/* What lies where the name of its file was is nobody's, or was made for the next one. */
+static void test_a_body_whose_file_is_freed_has_no_file(void **state)
+{
+    struct world *world = *state;
+    const struct cairn_pycode_entry *entry;
+    uint64_t file = make_str(world, "file.py");
+
+    objects_put(&world->objects, world->code + world->layout.code_name,
+                make_str(world, "<module>"));
+    objects_put(&world->objects, world->code + world->layout.code_filename, file);
+    set_references(world, 0);
+    for (uint64_t references = 0; references < 3; references++) {
+        objects_put(&world->objects, file + world->layout.object_type - 8, references);
+        entry = load(world, NOW_NS + references);
+        assert_true(entry->named);
+        assert_int_equal(entry->code.file.size_bytes, 0);
     }
 }
 
-/* Whenever it goes, no name comes of it but its own. */
+/* What is told of code that is gone, whose name is there once only or not, is held by somebody or
+ * not, and which is a function or not. */
+static const struct cairn_pycode_entry *load_gone(struct world *world, const char *name,
+                                                  uint32_t interned, uint64_t references,
+                                                  uint32_t flags)
+{
+    const struct cairn_pylayout *l = &world->layout;
+    uint64_t str = make_str(world, name);
+
+    put_u32(world, str + l->unicode_state, STATE_ASCII | interned);
+    objects_put(&world->objects, str + l->object_type - 8, references);
+    world->code = make_code(world);
+    objects_put(&world->objects, world->code + l->code_name, str);
+    objects_put(&world->objects, world->code + l->code_qualname, str);
+    put_u32(world, world->code + l->code_first_line - 20, flags);
+    set_references(world, 0);
+    return load(world, NOW_NS);
+}
+
+/* No function, at whose name lies something that is freed, or another name. */
+static const struct cairn_pycode_entry *load_gone_at(struct world *world, uint32_t line,
+                                                     uint32_t interned)
+{
+    const struct cairn_pylayout *l = &world->layout;
+
+    world->code = make_code(world);
+    put_u32(world, world->code + l->code_first_line, line);
+    put_u32(world, world->code + l->code_first_line - 20, 0);
+    put_u32(world, world->name + l->unicode_state, STATE_ASCII | interned);
+    objects_put(&world->objects, world->name + l->object_type - 8, interned);
+    set_references(world, 0);
+    return load(world, NOW_NS);
+}
+
+/* A class holds its name when its body is gone; that of a function goes with it, and the next one
+ * that is made has its place: nobody knows whose that is. */
+static void test_what_is_gone_has_a_name_that_is_held_for_it(void **state)
+{
+    struct world *world = *state;
+    const struct cairn_pycode_entry *entry = load_gone(world, "Name", INTERNED, 1, 0);
+
+    assert_true(entry->named);
+    assert_memory_equal(entry->code.name.data, "Name", strlen("Name"));
+    assert_memory_equal(entry->code.file.data, "file.py", strlen("file.py"));
+    assert_false(load_gone(world, "Name", INTERNED, 1, OPTIMIZED)->named);
+    assert_false(load_gone(world, "Name", 0, 1, 0)->named); /* no name, but a text */
+    assert_false(load_gone(world, "Name", INTERNED, 0, 0)->named);
+    /* 3.11 on: the body of a module, or, but hardly ever, of a class. */
+    assert_memory_equal(load_gone_at(world, 1, 0)->code.name.data, "<module>", strlen("<module>"));
+    assert_false(load_gone_at(world, 1, INTERNED)->named);
+    assert_false(load_gone_at(world, 2, 0)->named);
+    /* Nothing else is called so. */
+    entry = load_gone(world, "<lambda>", 0, 0, OPTIMIZED);
+    assert_true(entry->named);
+    assert_memory_equal(entry->code.name.data, "<lambda>", strlen("<lambda>"));
+    assert_int_equal(entry->code.qualname.size_bytes, 0); /* in full it is not known */
+}
+
+/* Other code is made where it was, with its name where that was. */
+static void test_what_came_since_gives_it_no_name(void **state)
+{
+    struct world *world = *state;
+
+    world->codes.type = world->type;
+    world->comes = true;
+    world->reads_left = 1;
+    set_references(world, 0);
+    assert_false(load(world, NOW_NS)->named);
+}
+
+/* Whoever looks twice at a tick is told the same. */
+static void test_what_is_left_is_known_until_the_tick_is_over(void **state)
+{
+    struct world *world = *state;
+    const struct cairn_pycode_entry *entry = load(world, NOW_NS);
+
+    free_code(world);
+    for (int i = 0; i < 3; i++)
+        assert_ptr_equal(load(world, NOW_NS + 1), entry);
+    assert_int_equal(world->codes.taken_over_ns, 0);
+}
+
+static void test_what_never_was_code_is_none(void **state)
+{
+    struct world *world = *state;
+
+    objects_put(&world->objects, world->code + world->layout.object_type, 0);
+    for (uint64_t references = 0; references < 2; references++) {
+        set_references(world, references);
+        assert_null(load(world, NOW_NS + references));
+    }
+}
+
+/* It is told apart from others that are gone, as long as there is room; what is made in a program
+ * all day long needs no more. */
+static void test_code_without_names_fills_no_memory(void **state)
+{
+    struct world *world = *state;
+    uint64_t codes[CAIRN_PYCODE_PASSED + 1];
+    size_t count = 0;
+
+    for (int turn = 0; turn < 3; turn++)
+        for (size_t i = 0; i <= CAIRN_PYCODE_PASSED; i++) {
+            if (turn == 0)
+                codes[i] = make_code(world);
+            world->code = codes[i];
+            set_references(world, 0);
+            assert_int_equal(load(world, NOW_NS + 1000 * (uint64_t)turn + i)->code.address,
+                             codes[i]);
+            count = world->codes.entries.count;
+        }
+    assert_int_equal(count, CAIRN_PYCODE_PASSED);
+    assert_null(cairn_pycodes_find(&world->codes, codes[0]));
+    assert_non_null(cairn_pycodes_find(&world->codes, codes[1]));
+}
+
+/* Whenever it goes, no name comes of it but its own: that it has once its names were read, and it
+ * was there behind them. */
 static void test_code_that_goes_while_it_is_read(void **state)
 {
-    int gone = 0, before = 0;
+    int nameless = 0, lineless = 0, before = 0;
 
     for (int reads = 0; !before; reads++) {
         struct world *world;
@@ -211,30 +452,67 @@ static void test_code_that_goes_while_it_is_read(void **state)
         teardown(state);
         setup(state);
         world = *state;
+        world->codes.type = world->type; /* else it is asked for, once */
         world->reads_left = reads;
         entry = load(world, NOW_NS);
-        gone += !entry;
-        if (entry)
+        assert_non_null(entry);
+        nameless += !entry->named;
+        lineless += entry->named && !entry->units;
+        assert_int_equal(entry->named, reads >= 2);
+        if (entry->named) {
             assert_memory_equal(entry->code.name.data, "function", strlen("function"));
+            assert_memory_equal(entry->code.qualname.data, "Class.function",
+                                strlen("Class.function"));
+            assert_memory_equal(entry->code.file.data, "file.py", strlen("file.py"));
+        }
         before = world->reads_left >= 0; /* it went after the last read */
     }
-    assert_true(gone > 2);
+    assert_int_equal(nameless, 2);
+    assert_true(lineless > 2);
 }
 
-/* What was known there, and is gone: frames read before that ran it, but where other code may have
- * come and gone since. */
+/* What was known there, and is gone: frames read before that ran it, if that is what is left, or
+ * where no other code may have come and gone since. */
 static void test_code_that_is_gone(void **state)
 {
     struct world *world = *state;
+    const struct cairn_pycode_entry *entry;
     const uint64_t later_ns = NOW_NS + 1000;
 
     for (int takes_over = 0; takes_over < 2; takes_over++) {
+        world->code = make_code(world);
         set_references(world, 1);
-        assert_non_null(load(world, NOW_NS));
+        entry = load(world, NOW_NS);
+        assert_non_null(entry);
         world->codes.taken_over_ns = takes_over ? NOW_NS : 0;
         set_references(world, 0);
-        assert_int_equal(load(world, later_ns) == NULL, takes_over);
-        assert_null(load(world, later_ns + 1));
+        assert_ptr_equal(load(world, later_ns), entry);
+        free_code(world); /* another name lies where its name was */
+        assert_int_equal(load(world, later_ns + 1) == entry, !takes_over);
+        assert_ptr_not_equal(load(world, later_ns + 2), entry);
+    }
+}
+
+/* Other code came to lie there, and is gone as well: no frame bears the name of what was there
+ * before, and what is taken over is noted. Its own it bears if that was read while it was there. */
+static void test_code_that_came_and_is_gone(void **state)
+{
+    struct world *world = *state;
+
+    for (int reads = 0; reads < 3; reads++) { /* before it is looked at, or while it is read */
+        const struct cairn_pycode_entry *entry;
+
+        set_references(world, 1);
+        entry = load(world, NOW_NS);
+        assert_true(entry->named);
+        world->codes.taken_over_ns = 0;
+        objects_put(&world->objects, world->code + world->layout.code_name,
+                    make_str(world, "function"));
+        world->reads_left = reads;
+        assert_ptr_not_equal(load(world, NOW_NS + 1), entry);
+        assert_int_equal(cairn_pycodes_find(&world->codes, world->code)->named, reads == 2);
+        assert_int_equal(world->codes.taken_over_ns, NOW_NS + 1);
+        world->reads_left = -1;
     }
 }
 
@@ -280,7 +558,21 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_a_length_that_leads_to_no_end_is_not_believed, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(test_every_count_of_references_is_one, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_freed_memory_is_no_code, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_freed_memory_bears_no_name, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_freed_memory_that_is_seen_late_is_no_code, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(test_the_body_of_a_module_that_is_gone, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_two_bodies_of_one_file_in_one_copy, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_what_is_gone_has_a_name_that_is_held_for_it, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(test_a_body_whose_file_is_freed_has_no_file, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(test_what_came_since_gives_it_no_name, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_what_is_left_is_known_until_the_tick_is_over, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(test_code_that_came_and_is_gone, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_what_never_was_code_is_none, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_code_without_names_fills_no_memory, setup, teardown),
         cmocka_unit_test_setup_teardown(test_code_that_is_gone, setup, teardown),
         cmocka_unit_test_setup_teardown(test_code_that_goes_while_it_is_read, setup, teardown),
         cmocka_unit_test_setup_teardown(test_code_that_comes_again_elsewhere, setup, teardown),

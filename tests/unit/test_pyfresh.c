@@ -6,7 +6,6 @@
 
 #include <cmocka.h>
 
-#include "clock.h"
 #include "pyfresh.h"
 
 #define MS UINT64_C(1000000)
@@ -64,29 +63,45 @@ static void test_where_code_takes_over_addresses(void **state)
     assert_false(is_fresh(CAIRN_PYCODE_OUTER, MS + 1, MS, MS));
 }
 
-static void test_code_that_was_met_after_the_frame_came_late(void **state)
+/* What is left of code is looked at once for each copy. */
+static void test_what_was_looked_at_since_the_copy_is_fresh(void **state)
 {
-    struct cairn_pycodes codes = {.copied_ns = cairn_clock_mono_ns() + 1000 * MS};
+    struct cairn_pycodes codes = {.copied_ns = NOW_NS};
+    struct cairn_pycode_entry entry = {.looked_ns = NOW_NS};
+
+    (void)state;
+    for (int place = CAIRN_PYCODE_OUTER; place <= CAIRN_PYCODE_NEW; place++) {
+        assert_true(cairn_pycodes_is_fresh(&codes, &entry, (enum cairn_pycode_place)place, NOW_NS));
+        codes.copied_ns = NOW_NS + 1;
+        assert_false(
+            cairn_pycodes_is_fresh(&codes, &entry, (enum cairn_pycode_place)place, NOW_NS));
+        codes.copied_ns = NOW_NS;
+    }
+}
+
+/* What comes and goes, and was seen so long after the frame was copied, may be other code. */
+static void test_code_came_late_that_can_have_been_made_since_the_frame(void **state)
+{
+    struct cairn_pycodes codes = {.copied_ns = NOW_NS};
     struct cairn_pycodes_mark mark = cairn_pycodes_mark(&codes);
 
     (void)state;
+    codes.unsure++;
+    codes.seen_ns = NOW_NS + 5000;
     assert_false(cairn_pycodes_came_late(&codes, mark));
-    codes.arrivals++;
+    codes.seen_ns = NOW_NS + MS;
     assert_true(cairn_pycodes_came_late(&codes, mark));
 }
 
-/* Seen again long after the frame was copied: it may have been other code meanwhile. */
-static void test_code_that_was_looked_at_late(void **state)
+/* What stays does not, however late it is looked at and whatever others do. */
+static void test_code_that_stays_does_not_come_late(void **state)
 {
-    uint64_t now_ns = cairn_clock_mono_ns();
-    struct cairn_pycodes codes = {.copied_ns = now_ns - MS, .taken_over_ns = now_ns};
+    struct cairn_pycodes codes = {
+        .copied_ns = NOW_NS, .seen_ns = NOW_NS + MS, .taken_over_ns = NOW_NS};
     struct cairn_pycodes_mark mark = cairn_pycodes_mark(&codes);
 
     (void)state;
-    assert_false(cairn_pycodes_came_late(&codes, mark));
     codes.loads++;
-    assert_true(cairn_pycodes_came_late(&codes, mark));
-    codes.taken_over_ns = 0; /* no address is taken over here */
     assert_false(cairn_pycodes_came_late(&codes, mark));
 }
 
@@ -97,8 +112,9 @@ int main(void)
         cmocka_unit_test(test_where_no_code_comes),
         cmocka_unit_test(test_where_code_comes),
         cmocka_unit_test(test_where_code_takes_over_addresses),
-        cmocka_unit_test(test_code_that_was_met_after_the_frame_came_late),
-        cmocka_unit_test(test_code_that_was_looked_at_late),
+        cmocka_unit_test(test_what_was_looked_at_since_the_copy_is_fresh),
+        cmocka_unit_test(test_code_came_late_that_can_have_been_made_since_the_frame),
+        cmocka_unit_test(test_code_that_stays_does_not_come_late),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -34,8 +34,10 @@ static int setup(void **state)
         .layout = &world.layout, .table = &world.table, .stats = &world.stats};
     cairn_map_init(&world.ctx.calls, NOTES_MAX);
     cairn_map_init(&world.kept.resumers, NOTES_MAX);
-    for (uint32_t i = 0; i < 3; i++)
+    for (uint32_t i = 0; i < 3; i++) {
         world.entries[i].code.number = i;
+        world.entries[i].named = true;
+    }
     world.caller = (struct cairn_pyraw){
         .address = 0x1000, .instr = 8, .state = 1, .entered = true, .entry = &world.entries[0]};
     *state = &world;

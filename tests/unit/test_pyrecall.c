@@ -354,6 +354,13 @@ static void put_called(struct fixture *f, uint8_t *data, struct cairn_pychunk *c
     f->image.chunk_count = 1;
 }
 
+/* C was seen to call the one for the other, again and again. */
+static void see_entered(struct fixture *f, enum code caller, enum code callee)
+{
+    assert_int_equal(cairn_map_put(&f->codes.entered, caller, callee, 3), 0);
+    assert_int_equal(cairn_map_put(&f->codes.entered, UINT64_MAX, callee, 3), 0);
+}
+
 /* The walk from the current frame, which is at `at`, to what has lost its caller, at `last`. */
 static void lose_called(struct fixture *f, unsigned at, unsigned last)
 {
@@ -386,7 +393,7 @@ static void test_what_c_called_is_found_on_the_data_stack(void **state)
     lose_called(f, 3, 2);
     assert_int_equal(graft(f, &base), 0); /* nobody has seen it */
     assert_int_equal(f->kept.raws.count, 2);
-    assert_int_equal(cairn_map_put(&f->codes.entered, DRIVE, PULL, 1), 0);
+    see_entered(f, DRIVE, PULL);
     lose_called(f, 3, 2);
     assert_int_equal(graft(f, &base), 1);
     assert_int_equal(base, 2);
@@ -396,7 +403,7 @@ static void test_what_c_called_is_found_on_the_data_stack(void **state)
     lose_called(f, 3, 3);
     assert_int_equal(graft(f, &base), 0); /* nobody has seen C call that for pull */
     assert_int_equal(f->kept.raws.count, 2);
-    assert_int_equal(cairn_map_put(&f->codes.entered, PULL, SMALL, 1), 0);
+    see_entered(f, PULL, SMALL);
     lose_called(f, 3, 3); /* pull, too, lies there still */
     assert_int_equal(graft(f, &base), 1);
     assert_int_equal(f->kept.raws.count, 4);

@@ -214,6 +214,54 @@ static void test_what_seems_so_again_and_again_is_believed(void **state)
     assert_refused(f, ITEMS);
 }
 
+/* On 3.13 a frame that is being made stands at its first instruction, as one that has begun. C may
+ * be making it for who resumed the generator, where one that the generator called lay: the header
+ * led from further in, through that. */
+static void test_who_has_not_begun_was_not_called(void **state)
+{
+    struct fixture *f = *state;
+    struct cairn_pyraw raws[] = {frame(MAIN, on_stack(0), 0), frame(RELAY, GENERATOR, on_stack(0)),
+                                 frame(LEAF, on_stack(1), GENERATOR)};
+    enum cairn_pycheck check = CAIRN_PYCHECK_COUNT;
+
+    raws[2].instr = START(LEAF);
+    assert_false(cairn_pystack_is_unborn(&f->image, &f->codes, raws, 2));
+    assert_int_equal(cairn_pystack_judge(&f->image, &f->codes, raws, 2, true, &check), 0);
+    raws[2].stacktop = 1; /* its variables, as it is made: while it runs it does not say */
+    assert_true(cairn_pystack_is_unborn(&f->image, &f->codes, raws, 2));
+    assert_int_equal(cairn_pystack_judge(&f->image, &f->codes, raws, 2, true, &check),
+                     -CAIRN_EDAMAGED);
+    assert_int_equal(check, CAIRN_PYCHECK_UNBORN);
+    /* A tool that is told that it begins stands on top of it. */
+    assert_int_equal(cairn_pystack_judge(&f->image, &f->codes, raws, 2, false, &check), 0);
+    f->table.told = NULL; /* until 3.12 it stands in front of that */
+    assert_false(cairn_pystack_is_unborn(&f->image, &f->codes, raws, 2));
+}
+
+/* It lies where another one lay, whose caller it still bore when it was copied: C had called it for
+ * a generator that another frame resumes. */
+static void test_its_caller_was_not_written_yet(void **state)
+{
+    struct fixture *f = *state;
+    struct cairn_pyraw raws[] = {frame(MAIN, on_stack(0), 0),
+                                 frame(LEAF, on_stack(1), on_stack(0))};
+    enum cairn_pycheck check = CAIRN_PYCHECK_COUNT;
+
+    raws[1].entered = true;
+    put(f->after_data, GENERATOR, START(LEAF) + 8, IN_C);
+    /* From 3.12 on that is where C called from, which changes with each call. */
+    assert_int_equal(cairn_pystack_judge(&f->image, &f->codes, raws, 1, true, &check), 0);
+    f->layout.frame_is_entry = 32;
+    put(f->after_data, on_stack(0), START(LEAF) + 8, IN_C);
+    assert_int_equal(cairn_pystack_judge(&f->image, &f->codes, raws, 1, true, &check), 0);
+    put(f->after_data, 0, 0, IN_C); /* it is over by then */
+    assert_int_equal(cairn_pystack_judge(&f->image, &f->codes, raws, 1, true, &check), 0);
+    put(f->after_data, GENERATOR, START(LEAF) + 8, IN_C);
+    assert_int_equal(cairn_pystack_judge(&f->image, &f->codes, raws, 1, true, &check),
+                     -CAIRN_EDAMAGED);
+    assert_int_equal(check, CAIRN_PYCHECK_AFTER);
+}
+
 /* Until 3.11 a trace function is called from wherever a frame stands. */
 static void test_one_that_is_traced_is_not_over(void **state)
 {
@@ -291,6 +339,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_it_was_not_copied_again, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_what_seems_so_again_and_again_is_believed, set_up,
                                         tear_down),
+        cmocka_unit_test_setup_teardown(test_who_has_not_begun_was_not_called, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_its_caller_was_not_written_yet, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_one_that_is_traced_is_not_over, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_what_was_seen_to_be_called_is_believed, set_up,
                                         tear_down),

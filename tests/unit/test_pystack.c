@@ -165,6 +165,24 @@ static void test_a_chain_that_ends_below_no_entry(void **state)
     assert_int_equal(check, CAIRN_PYCHECK_ROOT);
 }
 
+/* But where greenlet takes what lies on the C stack away the first one has nothing above it, and
+ * others still are none. */
+static void test_a_chain_that_greenlet_has_cut(void **state)
+{
+    struct fixture *f = *state;
+    enum cairn_pycheck check;
+
+    f->layout.chunk_data = 0;
+    f->chunk.address = python(0) - 8;
+    put(f->stack, 0, 0, 0x9100, THREAD);
+    put(f->stack, 1, python(0), 0x9200, THREAD);
+    assert_int_equal(walk(f, &check), 0);
+    assert_int_equal(f->raws.count, 2);
+    put(f->stack, 1, 0, 0x9200, THREAD);
+    assert_int_equal(walk(f, &check), -CAIRN_EDAMAGED);
+    assert_int_equal(check, CAIRN_PYCHECK_ROOT);
+}
+
 /* From 3.15 on each thread has a frame at which its chains end. */
 static void test_a_chain_that_ends_at_the_base_frame(void **state)
 {
@@ -186,6 +204,7 @@ int main(void)
         cmocka_unit_test_setup(test_most_of_them_are_right, set_up),
         cmocka_unit_test_setup(test_what_a_frame_object_keeps, set_up),
         cmocka_unit_test_setup(test_a_chain_that_ends_below_no_entry, set_up),
+        cmocka_unit_test_setup(test_a_chain_that_greenlet_has_cut, set_up),
         cmocka_unit_test_setup(test_a_chain_that_ends_at_the_base_frame, set_up),
     };
 

@@ -33,7 +33,31 @@ struct refusal {
 
 static const struct refusal refusals[] = {
     {{.uid = USER, PLAIN}, READ, OTHER, false, "it belongs to eve", "sudo cairn attach 7"},
-    {{.uid = USER, PLAIN, DOCKER}, READ, OTHER, false, "eve", "sudo cairn attach 7"},
+    /* In a container root alone has what that was given. */
+    {{.uid = USER, PLAIN, DOCKER},
+     READ,
+     OTHER,
+     false,
+     "eve",
+     "docker run --user=0 --cap-add=SYS_PTRACE"},
+    {{.uid = USER, PLAIN, .bound = PTRACE, DOCKER},
+     READ,
+     OTHER,
+     false,
+     "eve",
+     "sudo cairn attach 7"},
+    {{.uid = USER, PLAIN, KUBERNETES},
+     READ,
+     OTHER,
+     false,
+     "eve",
+     "securityContext: {runAsUser: 0, capabilities: {add: [SYS_PTRACE]}}"},
+    {{.uid = USER, .yama = -1, .paranoid = 4, DOCKER},
+     PERF,
+     USER,
+     true,
+     "perf_event_paranoid is 4",
+     "docker run --user=0 --cap-add=PERFMON"},
     {{PLAIN, DOCKER}, READ, USER, false, "CAP_SYS_PTRACE", "docker run --cap-add=SYS_PTRACE"},
     {{PLAIN}, READ, USER, false, "without CAP_SYS_PTRACE", ""},
     {{.uid = USER, .yama = 1, .paranoid = 2},
@@ -47,7 +71,7 @@ static const struct refusal refusals[] = {
      USER,
      false,
      "ptrace_scope is 1",
-     "podman run --cap-add=SYS_PTRACE"},
+     "podman run --user=0 --cap-add=SYS_PTRACE"},
     {{.uid = USER, .yama = 2, .paranoid = 2},
      READ,
      USER,
@@ -119,27 +143,56 @@ static const struct refusal refusals[] = {
      "start it outside of that filter"},
     {{.uid = USER, PLAIN}, PERF, OTHER, false, "it belongs to eve", "sudo cairn attach 7"},
     {{.yama = -1, .paranoid = -2}, PERF, 0, true, "no perf events", ""},
+    /* A filter that lets it through refuses nothing. */
+    {{.uid = USER, PLAIN, .seccomp = 2, .reads = true},
+     READ,
+     USER,
+     false,
+     "has changed its user",
+     "sudo cairn attach 7"},
 };
+
+/* Of a process that has CAP_SYS_PTRACE itself. */
+static const struct refusal of_capable[] = {
+    {{.uid = USER, PLAIN, .seccomp = 2, .reads = true},
+     READ,
+     USER,
+     false,
+     "has capabilities that are not given here",
+     "sudo cairn attach 7"},
+    {{PLAIN, .seccomp = 2, .reads = true, DOCKER},
+     READ,
+     0,
+     false,
+     "has capabilities that are not given here",
+     "docker run --cap-add=SYS_PTRACE"},
+    {{PLAIN}, READ, 0, false, "has capabilities that are not given here", ""},
+};
+
+static void check_refusal(const struct refusal *refusal, uint64_t caps)
+{
+    struct cairn_rights_whom whom = {
+        .pid = 7, .uid = refusal->whose, .user = "eve", .child = refusal->child, .caps = caps};
+    struct cairn_buf why, allow;
+    unsigned needs;
+
+    cairn_buf_init(&why, 1024);
+    cairn_buf_init(&allow, 1024);
+    needs = cairn_rights_explain(&refusal->rights, refusal->act, &whom, &why);
+    cairn_rights_allow(&refusal->rights, needs, "attach 7", &allow);
+    assert_non_null(strstr(cairn_buf_cstr(&why), refusal->why));
+    assert_string_equal(cairn_buf_cstr(&allow), refusal->allow);
+    cairn_buf_release(&why);
+    cairn_buf_release(&allow);
+}
 
 static void test_every_refusal_has_its_reason_and_its_remedy(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof(refusals) / sizeof(refusals[0]); i++) {
-        const struct refusal *refusal = &refusals[i];
-        struct cairn_rights_whom whom = {
-            .pid = 7, .uid = refusal->whose, .user = "eve", .child = refusal->child};
-        struct cairn_buf why, allow;
-        unsigned needs;
-
-        cairn_buf_init(&why, 1024);
-        cairn_buf_init(&allow, 1024);
-        needs = cairn_rights_explain(&refusal->rights, refusal->act, &whom, &why);
-        cairn_rights_allow(&refusal->rights, needs, "attach 7", &allow);
-        assert_non_null(strstr(cairn_buf_cstr(&why), refusal->why));
-        assert_string_equal(cairn_buf_cstr(&allow), refusal->allow);
-        cairn_buf_release(&why);
-        cairn_buf_release(&allow);
-    }
+    for (size_t i = 0; i < sizeof(refusals) / sizeof(refusals[0]); i++)
+        check_refusal(&refusals[i], 0);
+    for (size_t i = 0; i < sizeof(of_capable) / sizeof(of_capable[0]); i++)
+        check_refusal(&of_capable[i], PTRACE);
 }
 
 static void check_allow(enum cairn_container container, unsigned needs, const char *expected)

@@ -6,12 +6,14 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
 #include "clock.h"
+#include "format.h"
 #include "subject.h"
 
 #define MS UINT64_C(1000000)
@@ -170,6 +172,37 @@ static void test_who_maps_much_is_looked_into_at_once(void **state)
     cairn_subject_free(subject);
 }
 
+/* Met in the middle of an exec, it had none yet. */
+static void test_a_copy_of_what_had_no_stack_yet_is_a_copy(void **state)
+{
+    struct cairn_subject *parent, *child;
+    int gate[2];
+    char byte;
+    pid_t pid;
+
+    (void)state;
+    assert_int_equal(pipe(gate), 0);
+    pid = fork();
+    if (pid == 0) {
+        close(gate[1]);
+        _exit(read(gate[0], &byte, 1) != 0);
+    }
+    close(gate[0]);
+    assert_int_equal(cairn_subject_new(getpid(), cairn_clock_mono_ns(), &parent), 0);
+    assert_int_equal(cairn_subject_new(pid, cairn_clock_mono_ns(), &child), 0);
+    assert_int_equal(cairn_subject_birth(child, parent), CAIRN_BIRTH_FORK);
+    parent->start_stack = 0;
+    assert_int_equal(cairn_subject_birth(child, parent), CAIRN_BIRTH_FORK);
+    assert_true(parent->start_stack != 0);
+    parent->start_stack += 16;
+    assert_int_equal(cairn_subject_birth(child, parent), CAIRN_BIRTH_EXEC);
+    assert_int_equal(cairn_subject_birth(child, NULL), CAIRN_BIRTH_UNKNOWN);
+    close(gate[1]);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    cairn_subject_free(child);
+    cairn_subject_free(parent);
+}
+
 /* We look like a Python to whoever looks: one that is not initialised, or has another layout. */
 extern uint64_t _PyRuntime[512];
 extern const unsigned long Py_Version;
@@ -252,6 +285,7 @@ int main(void)
         cmocka_unit_test(test_who_was_given_a_processor_runs_at_once),
         cmocka_unit_test(test_who_runs_though_its_book_stands_is_not_in_the_queue),
         cmocka_unit_test(test_who_maps_much_is_looked_into_at_once),
+        cmocka_unit_test(test_a_copy_of_what_had_no_stack_yet_is_a_copy),
         cmocka_unit_test(test_what_does_not_fit_is_no_other_build_while_it_waits_for_a_processor),
         cmocka_unit_test(test_what_a_thread_ran_before_it_was_known_is_not_counted),
     };

@@ -299,22 +299,30 @@ static void test_an_output_is_never_written_over_by_chance(void **state)
     struct cairn_output output;
     struct cairn_err err;
     struct stat info;
+    off_t whole_bytes;
 
     (void)state;
     assert_int_equal(cairn_output_open("script.py", false, &output, &err), -CAIRN_EEXISTS);
     assert_int_equal(cairn_output_open("nosuch/x", false, &output, &err), -CAIRN_EIO);
     assert_int_equal(cairn_output_open("/dev/null", false, &output, &err), 0);
-    cairn_output_close(&output, false);
+    assert_int_equal(cairn_output_close(&output, false, NULL), 0);
     assert_int_equal(access("/dev/null", F_OK), 0);
 
     assert_int_equal(cairn_output_open("new", false, &output, &err), 0);
-    cairn_output_close(&output, false);
+    assert_int_equal(cairn_output_close(&output, false, NULL), 0);
     assert_int_equal(access("new", F_OK), -1); /* what stays unfinished is taken away */
     assert_int_equal(cairn_output_open("new", false, &output, &err), 0);
-    cairn_output_close(&output, true);
+    assert_int_equal(cairn_output_close(&output, true, NULL), 0);
     assert_int_equal(access("new", F_OK), 0);
+    assert_int_equal(stat("plain", &info), 0);
+    whole_bytes = info.st_size;
+    assert_true(whole_bytes > 0);
     assert_int_equal(cairn_output_open("plain", true, &output, &err), 0);
-    cairn_output_close(&output, false);
+    assert_int_equal(cairn_output_close(&output, false, NULL), 0);
+    assert_int_equal(stat("plain", &info), 0);
+    assert_int_equal(info.st_size, whole_bytes); /* nor is what was there lost */
+    assert_int_equal(cairn_output_open("plain", true, &output, &err), 0);
+    assert_int_equal(cairn_output_close(&output, true, NULL), 0);
     assert_int_equal(stat("plain", &info), 0);
     assert_int_equal(info.st_size, 0);
 }

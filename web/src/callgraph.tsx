@@ -141,6 +141,7 @@ export function CallGraph() {
       onPointerDown={(event) => { held.current = [event.clientX, event.clientY]; }}
       onPointerUp={() => { held.current = null; }}>
       {graph.lines.map((line) => <path key={`${line.caller}:${line.callee}`} d={pathOf(graph, line)}
+        {...menuOf({ func: line.callee })}
         fill="none" stroke={look.faint} stroke-opacity={0.6}
         stroke-width={1 + 5 * line.total / base}><title>
           {`${profile.functions[line.caller].name} calls ${profile.functions[line.callee].name}: `

@@ -133,11 +133,11 @@ export function FlameGraph({ totals, zoom, found }: {
   return <>
     <div class={round ? 'flame round' : 'flame'} ref={frame} style={{ height: `${height}px` }}
       onScroll={(event) => setTop(event.currentTarget.scrollTop)}>
-      <canvas ref={canvas} role="application" tabIndex={0}
+      <canvas ref={canvas} role="application"
         style={{ height: `${height}px`, width: `${wide}px` }}
         aria-label="Flame graph. The tree below says the same." aria-describedby="flame-detail"
         {...selected && selected.node > 0 && menuOf({ func: flame.func[selected.node],
-          node: selected.node })} aria-haspopup="menu"
+          node: selected.node })} tabIndex={0} aria-haspopup="menu"
         onMouseMove={(event) => setAt(find(event))} onClick={choose} onKeyDown={press} />
       {!round && <div style={{ height: `${high - height}px` }} />}
     </div>

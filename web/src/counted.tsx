@@ -3,7 +3,7 @@ import { useMemo } from 'preact/hooks';
 import { callRows, hottestLines, isTold, leftOut, partly, placeOf, textOf, type CallRow,
   type Opcode } from './counts';
 import { lastPart } from './data';
-import { menuOf } from './menu';
+import { menuOf, slicesAt } from './menu';
 import { Heads, Meter, Name, opens, Scroll, Section, useMore, useOrder, usePage }
   from './parts';
 import { groupTotals, ROOT, sumUp, type Choice } from './sums';
@@ -217,7 +217,7 @@ export function Opcodes({ rows }: { rows: Opcode[] }) {
       <Heads of={[...samples > 0 ? ['#% time'] : [], '#Line', '#Executed', '~Offset', '~Stack',
         'Instruction']} />
       <tbody>{shown.map((row, i) => <tr key={i} class={row.count ? '' : 'cold'}
-        {...menuOf({ func: view.func, line: row.line })}>
+        {...menuOf({ func: view.func, line: row.line }, 0)}>
         {samples > 0 && <td class="number">{row.samples ? share(row.samples, samples) : ''}</td>}
         <td class="number">{row.line && row.line !== rows[i - 1]?.line ? row.line : ''}</td>
         <td class="number">{count(row.count)}</td>
@@ -250,7 +250,7 @@ export function Tasks() {
       : <Scroll label="Tasks"><table class="rows">
         <Heads of={['#Running', '#Waiting', 'Task']} />
         <tbody>{shown.map(([name, coroutine, process, running, waiting, file, line, func], i) =>
-          <tr key={i} {...menuOf({ func, line, tasks: [name, coroutine] })}>
+          <tr key={i} {...menuOf({ func, line, tasks: [name, coroutine] }, 0)}>
             <td class="number">{time(running)}</td><td class="number">{time(waiting)}</td>
             <td class="wide"><Name text={[text(name), text(coroutine), processes.length > 1
               && process >= 0 && `of ${processes[process].pid}`].filter(Boolean).join(' ')} />
@@ -271,7 +271,7 @@ export function Regions() {
     {regions!.length > 0 && <Scroll label="Regions"><table class="rows">
       <Heads of={['#n', '#Total', '#p50', '~p90', '~p99', '#max', 'Region']} />
       <tbody>{shown.map((row) => <tr key={row[0]}
-        {...menuOf({ region: row[0] })}>
+        {...menuOf({ region: row[0] }, 0)}>
         <td class="number">{count(row[1])}{row[2] > 0 && <span title="without a length"> *</span>}
         </td><td class="number">{time(row[3])}</td>
         <td class="number">{length(row, 5)}</td><td class="number faint time">{length(row, 6)}</td>
@@ -283,7 +283,8 @@ export function Regions() {
       was recorded; they have no length.</p>}
     {marks!.length > 0 && <details><summary>{plural(mark_count!, 'mark')}{mark_count! > marks!.length
       && `, the first ${count(marks!.length)}`}</summary><Scroll label="Marks">
-      <table class="rows"><Heads of={['#At', 'Mark']} /><tbody>{marks!.slice(0, 200).map(([name, , at, values], i) => <tr key={i}>
+      <table class="rows"><Heads of={['#At', 'Mark']} /><tbody>{marks!.slice(0, 200).map(([name, thread, at, values], i) => <tr key={i}
+        {...profile.written.threads[thread] && menuOf({ thread, ...slicesAt(profile, at, at) }, 0)}>
         <td class="number">{time(at)}</td><td class="wide"><Name
           text={`${textOf(profile, name)} ${textOf(profile, values)}`} /></td></tr>)}</tbody>
       </table></Scroll></details>}

@@ -7,7 +7,9 @@ export type Style = (name: string) => string; // the value of a custom property
 export function useWidth(element: { current: HTMLElement | null }): number {
   const [width, setWidth] = useState(0);
   useEffect(() => {
-    const observer = new ResizeObserver(([entry]) => setWidth(entry.contentRect.width));
+    // Not at once: what is drawn then may change sizes, which the browser calls an error.
+    const observer = new ResizeObserver(([entry]) =>
+      requestAnimationFrame(() => setWidth(entry.contentRect.width)));
     observer.observe(element.current!);
     return () => observer.disconnect();
   }, []);

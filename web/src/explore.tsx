@@ -153,8 +153,9 @@ function Tree() {
       const open = !row.more && tree.hasChildren(row.node) ? tree.isOpen(row.node) : undefined;
       return <tr key={nameOf(row)} role="row" aria-level={row.level}
         aria-posinset={row.place} aria-setsize={row.siblings} aria-expanded={open}
-        aria-selected={index === current} tabIndex={index === current ? 0 : -1}
+        aria-selected={index === current}
         {...row.node > 0 && !row.more && menuOf({ func: flame.func[row.node], node: row.node })}
+        tabIndex={index === current ? 0 : -1}
         onClick={() => select(index)} onDblClick={() => act(row)}>
         <td role="gridcell" class="wide"
           style={{ paddingLeft: `${Math.min(row.level, 24) * 0.8}em` }}>

@@ -34,7 +34,7 @@ export function commandOf(page: Page, view: View): string {
   };
   if (view.metric !== 'wall') flags.metric = view.metric;
   if (view.process >= 0) flags.process = String(processes[view.process].pid);
-  if (view.thread >= 0) flags.thread = String(threads[view.thread].tid);
+  if (view.thread >= 0) flags.thread = String(threads[view.thread].tid || literally(threads[view.thread].name));
   const timed = view.metric !== 'counted';
   if (kind && timed) flags[kind] = literally(profile.inside[view.region][0]);
   add('focus', view.focus);

@@ -74,7 +74,7 @@ function Lines({ func, lines, counted, whole }: { func: number; lines: Line[];
     <tbody>{shown.map(({ line, text }) => {
       const times = by.get(line), [part, all] = heat(line);
       return <tr key={line} class={part ? part === most ? 'hottest' : '' : 'cold'}
-        tabIndex={-1} {...menuOf({ func, line })}>
+        {...menuOf({ func, line }, 0)}>
         <td class="number">{line || '?'}</td>
         {counted.length > 0 && ofCounted(hits.get(line))}
         {sampled && <><td class="number">{times ? share(times.self, whole) : ''}</td>
@@ -110,7 +110,7 @@ function Threads({ func, whole, choice }: { func: number; whole: number; choice:
     {!threads_joined && threads.length > 1 && <Section id="function-threads" title="Its threads">
       <Scroll label="Threads"><table class="rows"><Heads of={['#Share', '~time', 'Thread']} />
       <tbody>{times.slice(0, SHOWN).map(({ thread, time: value }) => <tr key={thread}
-        {...menuOf({ thread })}>
+        {...menuOf({ thread }, 0)}>
         <Times part={value} whole={whole} />
         <td class="wide"><Name text={`${threads[thread].name} ${threads[thread].tid}${
           processes.length > 1 ? ` of ${processes[threads[thread].process].pid}` : ''}`} /></td>

@@ -22,7 +22,10 @@ export interface Target {
 
 const ATTRIBUTE = 'data-menu';
 
-export const menuOf = (target: Target) => ({ [ATTRIBUTE]: JSON.stringify(target) });
+// With 0 for the keyboard to stop at, of what holds nothing that it reaches; who has a tabIndex of
+// its own gives that behind this.
+export const menuOf = (target: Target, tabIndex?: number) =>
+  ({ [ATTRIBUTE]: JSON.stringify(target), tabIndex });
 
 interface Action { words: string; change?: Partial<View>; copy?: string }
 
@@ -63,16 +66,22 @@ function ofThread(page: Page, { thread, from, to }: Target): Action[] {
   ];
 }
 
-// The slices that the regions of a name lie in, from the first to the last.
-function sliceOfRegions({ profile }: Page, region: number): Partial<View> | null {
-  const { bands = [], slices } = profile.written;
-  const own = bands.filter((band) => band[0] === region);
-  if (own.length === 0 || slices.count < 2) return null;
-  const slice = (at: number) => Math.max(0, Math.min(slices.count,
+// The slices that a part of the time lies in; null: it is not cut into any.
+export function slicesAt({ written: { slices } }: Profile, first: number, last: number):
+  Partial<View> | null {
+  if (slices.count < 2) return null;
+  const slice = (at: number) => Math.max(0, Math.min(slices.count - 0.5, // within the last
     (at - slices.first_ns) / slices.width_ns));
-  const from = Math.floor(slice(own.reduce((least, band) => Math.min(least, band[2]), Infinity)));
-  const to = Math.ceil(slice(own.reduce((most, band) => Math.max(most, band[2] + band[3]), 0)));
-  return { from: Math.min(from, slices.count - 1), to: Math.max(to, from + 1) };
+  const from = Math.floor(slice(first));
+  return { from, to: Math.max(Math.ceil(slice(last)), from + 1) };
+}
+
+// Those that the regions of a name lie in, from the first to the last.
+function sliceOfRegions({ profile }: Page, region: number): Partial<View> | null {
+  const own = profile.written.bands?.filter((band) => band[0] === region);
+  return own?.length ? slicesAt(profile,
+    own.reduce((least, band) => Math.min(least, band[2]), Infinity),
+    own.reduce((most, band) => Math.max(most, band[2] + band[3]), 0)) : null;
 }
 
 const insideOf = ({ profile }: Page, name: string, kind: number): number =>

@@ -103,8 +103,8 @@ function Calls({ chart, found }: { chart: Chart; found: ((func: number) => boole
         ` · ${written.threads[thread].name} ${written.threads[thread].tid}`).join('')}
         {chart.threads > chart.lanes.length && ` and ${chart.threads - chart.lanes.length} more`}
       </span></div>
-    <div ref={frame} class="flame high"><canvas ref={canvas} role="application" tabIndex={0} {...menu}
-      class="call-chart" style={{ height: `${chart.height}px` }} aria-haspopup="menu"
+    <div ref={frame} class="flame high"><canvas ref={canvas} role="application" {...menu}
+      tabIndex={0} class="call-chart" style={{ height: `${chart.height}px` }} aria-haspopup="menu"
       aria-label={written.notes.chart} aria-describedby="chart-detail" onKeyDown={press} onWheel={wheel}
       onMouseMove={(event) => setAt(find(event))} onDblClick={(event) => open(find(event))}
       onClick={(event) => {

@@ -89,7 +89,7 @@ function Lanes({ within, title }: { within: number; title: string }) {
       .map((state) => <li key={state}><i class={`part state-${state}`} />{state}</li>)}</ul>
     <div class="lanes">
       <ol class="lane-names">{lanes.map((lane, i) => <li key={i} style={{ height: `${LANE}px` }}
-        {...lane.thread >= 0 && menuOf({ thread: lane.thread })}>
+        {...lane.thread >= 0 && menuOf({ thread: lane.thread }, 0)}>
         <Name text={lane.title} /></li>)}</ol>
       <div ref={frame} class="lane-strip">
         <canvas ref={canvas} role="img" style={{ height: `${height}px` }}

@@ -1,0 +1,305 @@
+#include "pypassed.h"
+
+#include "clock.h"
+#include "err.h"
+#include "format.h"
+#include "pyfresh.h"
+#include "pylook.h"
+
+#define BATCH CAIRN_PYLOOK_BATCH
+#define NAMES CAIRN_PYPASSED_NAMES
+#define HEAD_BYTES CAIRN_PYPASSED_HEAD_BYTES
+#define CODES_MAX ((size_t)1 << 22)
+#define SHARED 3     /* references: of who makes a file name and gives it to the compiler, 2 */
+#define OPTIMIZED 1u /* of co_flags, which stands in front of the first line */
+#define MODULE "<module>"
+
+/* A version without qualified names has no address of one. */
+static bool has_part(const struct cairn_pylayout *l, int part)
+{
+    return part != CAIRN_PYPART_QUALNAME || cairn_pylayout_has(l->code_qualname);
+}
+
+/* The names, as far as they have room, and the fixed part behind them; how many parts these are. */
+static size_t plan(const struct cairn_pylayout *l, const struct cairn_pyarrival *from,
+                   struct cairn_pycalled *called, uint8_t *again, struct cairn_remote_part *parts)
+{
+    uint64_t print[CAIRN_PYCODE_PARTS];
+    size_t some = 0;
+
+    cairn_pyarrival_fingerprint(l, from, print);
+    for (int part = 0; part < NAMES; part++)
+        if (has_part(l, part))
+            parts[some++] =
+                (struct cairn_remote_part){print[part], called->heads[part], HEAD_BYTES};
+    parts[some++] = (struct cairn_remote_part){from->address, again, cairn_pyarrival_bytes(l)};
+    return some;
+}
+
+/* So soon after the frames were copied that in each of `spans` nothing can have been freed and
+ * other code have been made in its place. */
+static bool is_soon(const struct cairn_pycodes *codes, const struct cairn_pycalled *called,
+                    uint64_t spans)
+{
+    return called->read_ns <= codes->copied_ns + spans * CAIRN_PYCODE_LATE_NS;
+}
+
+static void take(const struct cairn_pycodes *codes, const struct cairn_pyarrival *from,
+                 const uint8_t *fixed, const bool *ok, struct cairn_pycalled *called)
+{
+    const struct cairn_pylayout *l = codes->layout;
+    struct cairn_pyarrival again;
+
+    called->whole = true;
+    for (int part = 0; part < NAMES; part++) {
+        if (!has_part(l, part))
+            continue;
+        called->read[part] = *ok++ && cairn_pystr_in(l, codes->table, called->heads[part],
+                                                     HEAD_BYTES, &called->names[part]);
+        called->whole &= called->read[part];
+    }
+    memcpy(again.bytes, fixed, cairn_pyarrival_bytes(l));
+    called->read_ns = cairn_clock_mono_ns();
+    called->whole &= *ok && cairn_pyarrival_is_counted(l, &again) &&
+                     cairn_pyarrival_is_same(l, from, &again) &&
+                     cairn_pyarrival_is_counted(l, from) && is_soon(codes, called, 2);
+}
+
+/* Not known there, as far as the fixed part says it. */
+static bool is_new(const struct cairn_pycodes *codes, const struct cairn_pyarrival *from,
+                   const struct cairn_pylook *look)
+{
+    const struct cairn_pycode_entry *entry = cairn_pycodes_find(codes, from->address);
+
+    return look->ok[0] &&
+           (!codes->type || cairn_pyarrival_u64(from, codes->layout->object_type) == codes->type) &&
+           !(entry && !entry->passed && cairn_pylook_has_print(codes->layout, from, entry));
+}
+
+int cairn_pypassed_look(struct cairn_pycodes *codes, const struct cairn_pyarrival *batch,
+                        const struct cairn_pylook *looks, size_t count,
+                        struct cairn_pycalled *ret_called)
+{
+    struct cairn_remote_part parts[BATCH * (NAMES + 1)];
+    uint8_t again[BATCH][CAIRN_PYLAYOUT_CODE_BYTES];
+    bool ok[BATCH * (NAMES + 1)] = {0};
+    size_t some = 0, each = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        ret_called[i].looked = is_new(codes, &batch[i], &looks[i]);
+        if (ret_called[i].looked)
+            some += each = plan(codes->layout, &batch[i], &ret_called[i], again[i], parts + some);
+    }
+    if (!some)
+        return 0;
+    CAIRN_TRY(cairn_pystr_read_each(codes->remote, parts, some, ok));
+    some = 0;
+    for (size_t i = 0; i < count; i++)
+        if (ret_called[i].looked) {
+            take(codes, &batch[i], again[i], ok + some, &ret_called[i]);
+            some += each;
+        }
+    return 0;
+}
+
+/* --- Names that are its own --- */
+
+/* A module, a class or a text that is evaluated: no function. */
+static bool is_body(const struct cairn_pycodes *codes, const struct cairn_pyarrival *from)
+{
+    const struct cairn_pylayout *l = codes->layout;
+    uint32_t between = cairn_pylayout_has(l->code_bytes) ? 4 : codes->table->minor == 11 ? 24 : 20;
+
+    return l->code_first_line >= between &&
+           !(cairn_pyarrival_u32(from, l->code_first_line - between) & OPTIMIZED);
+}
+
+static bool is_text(struct cairn_span text, const char *other)
+{
+    return text.size_bytes == strlen(other) && memcmp(text.data, other, text.size_bytes) == 0;
+}
+
+/* "<lambda>" and the like: such a name is there all the time, or goes with its code; of any other
+ * name that was freed another may have taken the place. */
+static bool is_compilers(struct cairn_span text)
+{
+    static const char *const names[] = {MODULE,       "<lambda>",  "<listcomp>",
+                                        "<dictcomp>", "<setcomp>", "<genexpr>"};
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+        if (is_text(text, names[i]))
+            return true;
+    return false;
+}
+
+static uint32_t references(const struct cairn_pylayout *l, const uint8_t *head)
+{
+    uint32_t count;
+
+    memcpy(&count, head + l->object_type - 8, sizeof(count));
+    return count;
+}
+
+/* The file, which all code of it has in common. A text that was made since is in fewer hands. */
+static struct cairn_span file_of(const struct cairn_pycodes *codes,
+                                 const struct cairn_pycalled *called)
+{
+    const uint8_t *head = called->heads[CAIRN_PYPART_FILE];
+
+    if (called->whole ||
+        (called->read[CAIRN_PYPART_FILE] && is_soon(codes, called, 1) &&
+         cairn_pyarrival_counts(codes->layout, head) && references(codes->layout, head) >= SHARED))
+        return called->names[CAIRN_PYPART_FILE];
+    return (struct cairn_span){(const uint8_t *)"", 0};
+}
+
+/* Whether a name lies where its name was, held by somebody. */
+static bool has_held_name(const struct cairn_pycodes *codes, const struct cairn_pycalled *called)
+{
+    const uint8_t *head = called->heads[CAIRN_PYPART_NAME];
+
+    return called->read[CAIRN_PYPART_NAME] && cairn_pyarrival_counts(codes->layout, head) &&
+           cairn_pystr_is_interned(codes->layout, codes->table, head);
+}
+
+/* From 3.11 on the body of a module has a name of its own, which is freed with it: another may lie
+ * where that was. */
+static bool is_module(const struct cairn_pycodes *codes, const struct cairn_pyarrival *from)
+{
+    return codes->table->minor >= 11 && is_body(codes, from) &&
+           cairn_pyarrival_u32(from, codes->layout->code_first_line) == 1;
+}
+
+/* A class holds its name when its body is gone. */
+static bool is_class(const struct cairn_pycodes *codes, const struct cairn_pyarrival *from,
+                     const struct cairn_pycalled *called)
+{
+    return is_body(codes, from) && !is_module(codes, from) && has_held_name(codes, called);
+}
+
+/* Of a file there is nothing else, but functions, that begins at its first line and does not keep
+ * its name. */
+static bool is_nameless_module(const struct cairn_pycodes *codes,
+                               const struct cairn_pyarrival *from,
+                               const struct cairn_pycalled *called)
+{
+    struct cairn_span file = file_of(codes, called);
+
+    return is_module(codes, from) && !has_held_name(codes, called) && file.size_bytes &&
+           file.data[0] != '<';
+}
+
+/* *ret_name: what the code is called; false: that is not known. */
+static bool find_name(const struct cairn_pycodes *codes, const struct cairn_pyarrival *from,
+                      const struct cairn_pycalled *called, struct cairn_span *ret_name)
+{
+    if (!called->looked || !is_soon(codes, called, 2))
+        return false;
+    *ret_name = called->names[CAIRN_PYPART_NAME];
+    if (called->whole || (called->read[CAIRN_PYPART_NAME] && is_compilers(*ret_name)) ||
+        is_class(codes, from, called))
+        return true;
+    *ret_name = (struct cairn_span){(const uint8_t *)MODULE, strlen(MODULE)};
+    return is_nameless_module(codes, from, called);
+}
+
+static int take_names(struct cairn_pycodes *codes, const struct cairn_pyarrival *from,
+                      const struct cairn_pycalled *called, struct cairn_pycode_entry *made)
+{
+    struct cairn_pystr name = {0}, full = {0}, file = {0};
+
+    made->named = find_name(codes, from, called, &name.text);
+    if (!made->named)
+        return 0;
+    full.text = called->names[CAIRN_PYPART_QUALNAME];
+    file.text = file_of(codes, called);
+    if (called->whole && has_part(codes->layout, CAIRN_PYPART_QUALNAME))
+        CAIRN_TRY(cairn_pyarrival_intern(codes, &full, &made->code.qualname));
+    CAIRN_TRY(cairn_pyarrival_intern(codes, &name, &made->code.name));
+    return cairn_pyarrival_intern(codes, &file, &made->code.file);
+}
+
+/* --- Entries --- */
+
+static int add_entry(struct cairn_pycodes *codes, struct cairn_pycode_entry **ret)
+{
+    struct cairn_pycode_entry *entry = cairn_arena_alloc(&codes->arena, sizeof(*entry));
+
+    if (!entry)
+        return -CAIRN_ENOMEM;
+    CAIRN_TRY(cairn_vec_reserve(&codes->entries, codes->entries.count + 1, CODES_MAX));
+    *entry = (struct cairn_pycode_entry){.code = {.number = (uint32_t)codes->entries.count}};
+    codes->entries.items[codes->entries.count++] = *ret = entry;
+    return 0;
+}
+
+/* The entry of all code of that name and file that is gone. *ret stays as it is where that stands
+ * for another one in the same copy. */
+static int find_named(struct cairn_pycodes *codes, const struct cairn_pycode_entry *made,
+                      struct cairn_pycode_entry **ret)
+{
+    const struct cairn_pycode *code = &made->code;
+    uint64_t texts = (uintptr_t)code->file.data ^ (uint64_t)(uintptr_t)code->name.data << 20 ^
+                     (uint64_t)(uintptr_t)code->qualname.data << 40;
+    uint64_t line = (uint64_t)code->first_line + 1, found;
+    struct cairn_pycode_entry *entry;
+
+    if (!cairn_map_get(&codes->by_content, texts, line, &found)) {
+        CAIRN_TRY(add_entry(codes, ret));
+        return cairn_map_put(&codes->by_content, texts, line, codes->entries.count);
+    }
+    entry = codes->entries.items[found - 1];
+    if (entry->code.file.data == code->file.data && entry->code.name.data == code->name.data &&
+        entry->code.qualname.data == code->qualname.data &&
+        (entry->code.address == code->address || entry->looked_ns < codes->copied_ns))
+        *ret = entry;
+    return 0;
+}
+
+/* One of a few, each in turn. */
+static int find_nameless(struct cairn_pycodes *codes, struct cairn_pycode_entry *made,
+                         struct cairn_pycode_entry **ret)
+{
+    struct cairn_pycode_entry **place = &codes->passed[codes->passed_next];
+
+    codes->passed_next = (codes->passed_next + 1) % CAIRN_PYCODE_PASSED;
+    if (!*place)
+        CAIRN_TRY(add_entry(codes, place));
+    *ret = *place;
+    made->code.name = made->code.qualname = made->code.file = (struct cairn_span){NULL, 0};
+    made->named = false;
+    return 0;
+}
+
+int cairn_pypassed_add(struct cairn_pycodes *codes, const struct cairn_pyarrival *from,
+                       const struct cairn_pycalled *called, uint64_t now_ns)
+{
+    struct cairn_pycode_entry *entry = NULL, *known = cairn_pycodes_find(codes, from->address);
+    struct cairn_pycode_entry made = {
+        .code = {.address = from->address, .linetable_kind = CAIRN_LINES_NONE},
+        .looked_ns = codes->looked_ns,
+        .moved_ns = codes->looked_ns,
+        .passed = true,
+    };
+
+    cairn_pyarrival_fingerprint(codes->layout, from, made.parts);
+    cairn_pyarrival_extent(codes->layout, from, &made);
+    made.code.first_line = (uint32_t)made.parts[CAIRN_PYPART_LINE];
+    CAIRN_TRY(take_names(codes, from, called, &made));
+    if (made.named)
+        CAIRN_TRY(find_named(codes, &made, &entry));
+    if (!entry)
+        CAIRN_TRY(find_nameless(codes, &made, &entry));
+    if (known && (known != entry || !cairn_pylook_has_print(codes->layout, from, known))) {
+        known->moved_ns = codes->looked_ns;
+        codes->taken_over_ns = now_ns;
+    }
+    if (cairn_pycodes_find(codes, entry->code.address) == entry)
+        cairn_map_remove(&codes->by_address, entry->code.address, 0);
+    made.code.number = entry->code.number;
+    made.code.user = entry->code.user;
+    *entry = made;
+    codes->came_ns = now_ns;
+    codes->unsure++;
+    return cairn_map_put(&codes->by_address, from->address, 0, entry->code.number);
+}
