@@ -141,8 +141,8 @@ int cairn_pychunks_learn(const struct cairn_pycontext *ctx, struct cairn_pykept 
     return 0;
 }
 
-/* How far the frames of the hot chunk reach, by the header. */
-void cairn_pychunks_stretch_hot(const struct cairn_pycontext *ctx, struct cairn_pykept *kept)
+void cairn_pychunks_stretch_hot(const struct cairn_pycontext *ctx, struct cairn_pykept *kept,
+                                bool may_shrink)
 {
     struct cairn_pychunk *hot;
     uint64_t used;
@@ -157,7 +157,7 @@ void cairn_pychunks_stretch_hot(const struct cairn_pycontext *ctx, struct cairn_
         return;
     used += SLACK_BYTES;
     if (used < hot->used_bytes) /* a stack that comes back goes that far again */
-        used += (hot->used_bytes - used) / SHRINK_SHARE * (SHRINK_SHARE - 1);
+        used = hot->used_bytes - (may_shrink ? (hot->used_bytes - used) / SHRINK_SHARE : 0);
     hot->used_bytes = used < hot->size_bytes ? used : hot->size_bytes;
 }
 

@@ -15,8 +15,10 @@ void cairn_pychunks_turn(struct cairn_pykept *kept);
 /* Goes from the hot chunk to the root; only heads that are new are read. 0, or -CAIRN_ENOMEM. */
 int cairn_pychunks_learn(const struct cairn_pycontext *ctx, struct cairn_pykept *kept);
 
-/* How far the frames of the hot chunk reach, by the header. */
-void cairn_pychunks_stretch_hot(const struct cairn_pycontext *ctx, struct cairn_pykept *kept);
+/* How far the frames of the hot chunk reach, by the header: as much of it is to be read.
+ * `may_shrink`: somewhat less than before, if that was more; once a tick. */
+void cairn_pychunks_stretch_hot(const struct cairn_pycontext *ctx, struct cairn_pykept *kept,
+                                bool may_shrink);
 
 /* A frame lies behind what was read of its chunk. */
 void cairn_pychunks_stretch(const struct cairn_pycontext *ctx, struct cairn_pychunk *chunk,

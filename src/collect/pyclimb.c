@@ -165,8 +165,8 @@ static uint64_t find_foothold(const struct cairn_pyimage *image, const struct ca
 }
 
 int cairn_pystack_walk_foothold(struct cairn_pyimage *image, const struct cairn_pyraws *good,
-                                struct cairn_pyraws *raws, size_t max_frames, uint64_t *ret_missing,
-                                enum cairn_pycheck *ret_check)
+                                bool last, struct cairn_pyraws *raws, size_t max_frames,
+                                uint64_t *ret_missing, enum cairn_pycheck *ret_check)
 {
     size_t within = good->count;
     int code = -CAIRN_EDAMAGED;
@@ -180,6 +180,8 @@ int cairn_pystack_walk_foothold(struct cairn_pyimage *image, const struct cairn_
         if (!image->current_frame)
             break;
         code = cairn_pystack_walk(image, raws, max_frames, ret_missing, ret_check);
+        if (code == -CAIRN_ENOTFOUND && last)
+            code = -CAIRN_EDAMAGED;
         /* Whatever it went through leads there as well. */
         while (code == -CAIRN_EDAMAGED && within != SIZE_MAX && within > 0 && raws->count > 0 &&
                good->items[within].address != raws->items[raws->count - 1].address)

@@ -111,7 +111,7 @@ int cairn_pylearn_chain(const struct cairn_pycontext *ctx, struct cairn_pykept *
 
     if (!cairn_pychunks_hold(ctx, kept))
         CAIRN_TRY(cairn_pychunks_learn(ctx, kept));
-    cairn_pychunks_stretch_hot(ctx, kept);
+    cairn_pychunks_stretch_hot(ctx, kept, false);
     if (cairn_pylayout_has(l->thread_cframe) && kept->cframe) {
         int code =
             cairn_pycframes_learn(l, ctx->remote, &kept->others, kept->cframe, kept->ticks, &frame);

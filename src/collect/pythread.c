@@ -548,8 +548,8 @@ static int settle_foothold(struct cairn_pycontext *ctx, struct cairn_pykept *kep
 
     if (!kept->chunks.count && !last)
         return -CAIRN_ENOTFOUND;
-    code = cairn_pystack_walk_foothold(image, &kept->good, &ctx->walk, CAIRN_PY_DEPTH_MAX, &missing,
-                                       &check);
+    code = cairn_pystack_walk_foothold(image, &kept->good, last, &ctx->walk, CAIRN_PY_DEPTH_MAX,
+                                       &missing, &check);
     image->cut = code == -CAIRN_ELIMIT;
     if (code == 0 || image->cut)
         code = accept(ctx, kept, image, false, last);
@@ -590,7 +590,7 @@ int cairn_pykept_settle(struct cairn_pycontext *ctx, struct cairn_pykept *kept, 
         CAIRN_TRY(cairn_pyrecall_keep(ctx, &image));
         code = settle_foothold(ctx, kept, &image, last);
     }
-    cairn_pychunks_stretch_hot(ctx, kept);
+    cairn_pychunks_stretch_hot(ctx, kept, kept->tries == 1);
     if (code == 0 && kept->hot_chunk)
         remember_first(kept);
     cairn_pyplaces_age(&kept->others, kept->ticks);
