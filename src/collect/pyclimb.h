@@ -36,7 +36,8 @@ bool cairn_pystack_is_short(const struct cairn_pyimage *image, const struct cair
 /* The walk (cairn_pystack_walk(), as which it answers) from the innermost frame of `good`
  * (outermost first) that lies on the data stack where it did, as all above it do where they did;
  * where that leads nowhere, or if it is the `last` try to what was not copied, from the next one
- * outside of it, at last from the first of the first chunk. -CAIRN_EDAMAGED, and CAIRN_PYCHECK_ROOT: there is none either. Sets image->current_frame.
+ * outside of it, at last from the first of the first chunk. -CAIRN_EDAMAGED, and
+ * CAIRN_PYCHECK_ROOT: there is none either. Sets image->current_frame.
  */
 int cairn_pystack_walk_foothold(struct cairn_pyimage *image, const struct cairn_pyraws *good,
                                 bool last, struct cairn_pyraws *raws, size_t max_frames,
