@@ -11,6 +11,9 @@
 #define HEAD_BYTES CAIRN_PYPASSED_HEAD_BYTES
 #define CODES_MAX ((size_t)1 << 22)
 #define SHARED 3     /* references: of who makes a file name and gives it to the compiler, 2 */
+#define FILE_SPANS 4 /* in which a file is found, opened and compiled, with functions of its own   \
+                      */
+#define ALIKE_MAX 8  /* of one name, that are over in one copy */
 #define OPTIMIZED 1u /* of co_flags, which stands in front of the first line */
 #define MODULE "<module>"
 
@@ -140,16 +143,24 @@ static uint32_t references(const struct cairn_pylayout *l, const uint8_t *head)
     return count;
 }
 
+/* No text that the program made up. */
+static bool is_file(struct cairn_span file)
+{
+    return file.size_bytes && file.data[0] != '<';
+}
+
 /* The file, which all code of it has in common. A text that was made since is in fewer hands. */
 static struct cairn_span file_of(const struct cairn_pycodes *codes,
                                  const struct cairn_pycalled *called)
 {
     const uint8_t *head = called->heads[CAIRN_PYPART_FILE];
+    struct cairn_span file = called->names[CAIRN_PYPART_FILE];
 
     if (called->whole ||
-        (called->read[CAIRN_PYPART_FILE] && is_soon(codes, called, 1) &&
+        (called->read[CAIRN_PYPART_FILE] &&
+         is_soon(codes, called, is_file(file) ? FILE_SPANS : 1) &&
          cairn_pyarrival_counts(codes->layout, head) && references(codes->layout, head) >= SHARED))
-        return called->names[CAIRN_PYPART_FILE];
+        return file;
     return (struct cairn_span){(const uint8_t *)"", 0};
 }
 
@@ -183,21 +194,25 @@ static bool is_nameless_module(const struct cairn_pycodes *codes,
                                const struct cairn_pyarrival *from,
                                const struct cairn_pycalled *called)
 {
-    struct cairn_span file = file_of(codes, called);
-
-    return is_module(codes, from) && !has_held_name(codes, called) && file.size_bytes &&
-           file.data[0] != '<';
+    return is_module(codes, from) && !has_held_name(codes, called) &&
+           is_file(file_of(codes, called));
 }
 
-/* *ret_name: what the code is called; false: that is not known. */
+/* *ret_name: what the code is called; false: that is not known. What is no function and is called
+ * as a module is one, whenever that was read. */
 static bool find_name(const struct cairn_pycodes *codes, const struct cairn_pyarrival *from,
                       const struct cairn_pycalled *called, struct cairn_span *ret_name)
 {
-    if (!called->looked || !is_soon(codes, called, 2))
+    bool read;
+
+    if (!called->looked)
         return false;
+    read = called->read[CAIRN_PYPART_NAME];
     *ret_name = called->names[CAIRN_PYPART_NAME];
-    if (called->whole || (called->read[CAIRN_PYPART_NAME] && is_compilers(*ret_name)) ||
-        is_class(codes, from, called))
+    if (read && is_body(codes, from) && is_text(*ret_name, MODULE))
+        return true;
+    if (is_soon(codes, called, 2) &&
+        (called->whole || (read && is_compilers(*ret_name)) || is_class(codes, from, called)))
         return true;
     *ret_name = (struct cairn_span){(const uint8_t *)MODULE, strlen(MODULE)};
     return is_nameless_module(codes, from, called);
@@ -233,26 +248,37 @@ static int add_entry(struct cairn_pycodes *codes, struct cairn_pycode_entry **re
     return 0;
 }
 
-/* The entry of all code of that name and file that is gone. *ret stays as it is where that stands
- * for another one in the same copy. */
+static bool has_texts(const struct cairn_pycode *code, const struct cairn_pycode *other)
+{
+    return code->file.data == other->file.data && code->name.data == other->name.data &&
+           code->qualname.data == other->qualname.data;
+}
+
+/* The entry of all code of that name and file that is gone, or where that stands for another one in
+ * the same copy the next. *ret stays as it is: there are too many of them. */
 static int find_named(struct cairn_pycodes *codes, const struct cairn_pycode_entry *made,
                       struct cairn_pycode_entry **ret)
 {
     const struct cairn_pycode *code = &made->code;
     uint64_t texts = (uintptr_t)code->file.data ^ (uint64_t)(uintptr_t)code->name.data << 20 ^
                      (uint64_t)(uintptr_t)code->qualname.data << 40;
-    uint64_t line = (uint64_t)code->first_line + 1, found;
-    struct cairn_pycode_entry *entry;
 
-    if (!cairn_map_get(&codes->by_content, texts, line, &found)) {
-        CAIRN_TRY(add_entry(codes, ret));
-        return cairn_map_put(&codes->by_content, texts, line, codes->entries.count);
+    for (uint64_t i = 0; i < ALIKE_MAX; i++) {
+        uint64_t line = ((uint64_t)code->first_line + 1) | i << 32, found;
+        struct cairn_pycode_entry *entry;
+
+        if (!cairn_map_get(&codes->by_content, texts, line, &found)) {
+            CAIRN_TRY(add_entry(codes, ret));
+            return cairn_map_put(&codes->by_content, texts, line, codes->entries.count);
+        }
+        entry = codes->entries.items[found - 1];
+        if (!has_texts(&entry->code, code))
+            return 0;
+        if (entry->code.address == code->address || entry->looked_ns < codes->copied_ns) {
+            *ret = entry;
+            return 0;
+        }
     }
-    entry = codes->entries.items[found - 1];
-    if (entry->code.file.data == code->file.data && entry->code.name.data == code->name.data &&
-        entry->code.qualname.data == code->qualname.data &&
-        (entry->code.address == code->address || entry->looked_ns < codes->copied_ns))
-        *ret = entry;
     return 0;
 }
 

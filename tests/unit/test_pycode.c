@@ -31,6 +31,7 @@ struct world {
     int reads_left; /* until it is gone; below 0: it stays */
     bool comes;     /* no: it is made then, where there was none */
     bool late;      /* it is looked at long after the frames were copied */
+    int delayed;    /* the read that takes long: 1 is the next */
 };
 
 static void put_u32(struct world *world, uint64_t address, uint32_t value)
@@ -86,6 +87,9 @@ static int read_until_gone(void *ctx, const struct cairn_remote_part *parts, siz
 {
     struct world *world = ctx;
 
+    if (world->delayed && --world->delayed == 0)
+        while (cairn_clock_mono_ns() <= world->codes.copied_ns + 3 * CAIRN_PYCODE_LATE_NS)
+            ;
     if (world->reads_left-- == 0) {
         if (world->comes)
             set_references(world, 1);
@@ -298,9 +302,55 @@ static void test_two_bodies_of_one_file_in_one_copy(void **state)
     world->codes.looked_ns = copied_ns;
     assert_int_equal(cairn_pycodes_load(&world->codes, NOW_NS), 0);
     /* Else this machine had something else to do: nothing stands in. */
-    if (cairn_pycodes_in_time(&world->codes))
-        assert_true(cairn_pycodes_find(&world->codes, codes[0])->named !=
-                    cairn_pycodes_find(&world->codes, codes[1])->named);
+    if (cairn_pycodes_in_time(&world->codes)) {
+        assert_true(cairn_pycodes_find(&world->codes, codes[0])->named);
+        assert_true(cairn_pycodes_find(&world->codes, codes[1])->named);
+        assert_ptr_not_equal(cairn_pycodes_find(&world->codes, codes[0]),
+                             cairn_pycodes_find(&world->codes, codes[1]));
+    }
+    for (int i = 0; i < 2; i++) /* later, as everywhere, the first stands for either */
+        assert_int_equal(cairn_pycodes_want(&world->codes, codes[1]), 0);
+    world->codes.copied_ns = cairn_clock_mono_ns() + UINT64_C(60000000000);
+    assert_int_equal(cairn_pycodes_load(&world->codes, NOW_NS + 1), 0);
+    assert_true(cairn_pycodes_find(&world->codes, codes[1])->named);
+    assert_true(world->codes.entries.count <= 2);
+}
+
+/* Who looks is put off its processor between the code and its names. */
+static void test_names_that_are_read_late(void **state)
+{
+    static const struct {
+        const char *name, *file;
+        bool named, has_file;
+    } cases[] = {
+        {"<module>", "/file.py", true, true},
+        {"<module>", "<string>", true, false}, /* as many are made one after the other */
+        {"Name", "/file.py", false, false},    /* of a class, whose name may be the next one's */
+    };
+    struct world *world = *state;
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        const struct cairn_pylayout *l = &world->layout;
+        uint64_t file = make_str(world, cases[i].file);
+        const struct cairn_pycode_entry *entry;
+
+        objects_put(&world->objects, file + l->object_type - 8, 3);
+        world->code = make_code(world);
+        objects_put(&world->objects, world->code + l->code_name, make_str(world, cases[i].name));
+        objects_put(&world->objects, world->code + l->code_filename, file);
+        put_u32(world, world->code + l->code_first_line - 20, 0);
+        set_references(world, 0);
+        assert_int_equal(cairn_pycodes_want(&world->codes, world->code), 0);
+        world->delayed = 2;
+        world->codes.copied_ns = cairn_clock_mono_ns();
+        assert_int_equal(cairn_pycodes_load(&world->codes, NOW_NS + i), 0);
+        entry = cairn_pycodes_find(&world->codes, world->code);
+        if (!cairn_pycodes_in_time(&world->codes))
+            continue; /* this machine had something else to do */
+        assert_int_equal(entry->named, cases[i].named);
+        if (cairn_clock_mono_ns() < world->codes.copied_ns + 4 * CAIRN_PYCODE_LATE_NS)
+            assert_int_equal(entry->code.file.size_bytes != 0, cases[i].has_file);
+    }
 }
 
 /* What lies where the name of its file was is nobody's, or was made for the next one. */
@@ -563,6 +613,7 @@ int main(void)
                                         teardown),
         cmocka_unit_test_setup_teardown(test_the_body_of_a_module_that_is_gone, setup, teardown),
         cmocka_unit_test_setup_teardown(test_two_bodies_of_one_file_in_one_copy, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_names_that_are_read_late, setup, teardown),
         cmocka_unit_test_setup_teardown(test_what_is_gone_has_a_name_that_is_held_for_it, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(test_a_body_whose_file_is_freed_has_no_file, setup,
