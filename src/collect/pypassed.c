@@ -10,8 +10,9 @@
 #define NAMES CAIRN_PYPASSED_NAMES
 #define HEAD_BYTES CAIRN_PYPASSED_HEAD_BYTES
 #define CODES_MAX ((size_t)1 << 22)
-#define SHARED 3     /* references: of who makes a file name and gives it to the compiler, 2 */
-#define FILE_SPANS 4 /* in which a file is found, opened and compiled, with functions of its own   \
+#define SHARED 3 /* references: of who makes a file name and gives it to the compiler, 2 */
+#define FILE_SPANS                                                                                 \
+    4                /* in which a file is found, opened and compiled, with functions of its own   \
                       */
 #define ALIKE_MAX 8  /* of one name, that are over in one copy */
 #define OPTIMIZED 1u /* of co_flags, which stands in front of the first line */
@@ -68,15 +69,16 @@ static void take(const struct cairn_pycodes *codes, const struct cairn_pyarrival
                      cairn_pyarrival_is_counted(l, from) && is_soon(codes, called, 2);
 }
 
-/* Not known there, as far as the fixed part says it. */
-static bool is_new(const struct cairn_pycodes *codes, const struct cairn_pyarrival *from,
-                   const struct cairn_pylook *look)
+/* Not known there, or no longer there, as far as the fixed part says it. */
+static bool is_new_or_gone(const struct cairn_pycodes *codes, const struct cairn_pyarrival *from,
+                           const struct cairn_pylook *look)
 {
     const struct cairn_pycode_entry *entry = cairn_pycodes_find(codes, from->address);
 
     return look->ok[0] &&
            (!codes->type || cairn_pyarrival_u64(from, codes->layout->object_type) == codes->type) &&
-           !(entry && !entry->passed && cairn_pylook_has_print(codes->layout, from, entry));
+           !(entry && !entry->passed && cairn_pyarrival_is_counted(codes->layout, from) &&
+             cairn_pylook_has_print(codes->layout, from, entry));
 }
 
 int cairn_pypassed_look(struct cairn_pycodes *codes, const struct cairn_pyarrival *batch,
@@ -89,7 +91,7 @@ int cairn_pypassed_look(struct cairn_pycodes *codes, const struct cairn_pyarriva
     size_t some = 0, each = 0;
 
     for (size_t i = 0; i < count; i++) {
-        ret_called[i].looked = is_new(codes, &batch[i], &looks[i]);
+        ret_called[i].looked = is_new_or_gone(codes, &batch[i], &looks[i]);
         if (ret_called[i].looked)
             some += each = plan(codes->layout, &batch[i], &ret_called[i], again[i], parts + some);
     }

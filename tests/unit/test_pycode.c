@@ -316,6 +316,28 @@ static void test_two_bodies_of_one_file_in_one_copy(void **state)
     assert_true(world->codes.entries.count <= 2);
 }
 
+/* The same addresses as of code that was known there, where code takes them over: what lay there
+ * may be another's, but the name says what it was. */
+static void test_a_body_that_is_gone_where_one_was_known(void **state)
+{
+    struct world *world = *state;
+    const struct cairn_pylayout *l = &world->layout;
+    const struct cairn_pycode_entry *entry;
+    uint64_t table;
+
+    objects_put(&world->objects, world->code + l->code_name, make_str(world, "<module>"));
+    put_u32(world, world->code + l->code_first_line - 20, 0);
+    assert_non_null(load(world, NOW_NS)->units);
+    memcpy(&table, world->objects.memory + (world->code + l->code_linetable - OBJECTS_BASE), 8);
+    objects_put(&world->objects, table + l->object_count, 77);
+    set_references(world, 0);
+    world->codes.taken_over_ns = NOW_NS;
+    entry = load(world, NOW_NS + 1);
+    assert_true(entry->named);
+    assert_memory_equal(entry->code.name.data, "<module>", strlen("<module>"));
+    assert_int_equal(entry->code.linetable.size_bytes, 0);
+}
+
 /* Who looks is put off its processor between the code and its names. */
 static void test_names_that_are_read_late(void **state)
 {
@@ -613,6 +635,8 @@ int main(void)
                                         teardown),
         cmocka_unit_test_setup_teardown(test_the_body_of_a_module_that_is_gone, setup, teardown),
         cmocka_unit_test_setup_teardown(test_two_bodies_of_one_file_in_one_copy, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_a_body_that_is_gone_where_one_was_known, setup,
+                                        teardown),
         cmocka_unit_test_setup_teardown(test_names_that_are_read_late, setup, teardown),
         cmocka_unit_test_setup_teardown(test_what_is_gone_has_a_name_that_is_held_for_it, setup,
                                         teardown),
