@@ -11,6 +11,11 @@ bool cairn_pycodes_takes_over(const struct cairn_pycodes *codes, uint64_t now_ns
     return now_ns - codes->taken_over_ns < BUSY_NS;
 }
 
+bool cairn_pycodes_is_busy(const struct cairn_pycodes *codes, uint64_t now_ns)
+{
+    return now_ns - codes->came_ns < BUSY_NS;
+}
+
 bool cairn_pycodes_moves(const struct cairn_pycodes *codes, const struct cairn_pycode_entry *entry)
 {
     return entry->moved_ns && codes->looked_ns - entry->moved_ns < BUSY_NS;
@@ -20,7 +25,7 @@ bool cairn_pycodes_is_fresh(const struct cairn_pycodes *codes,
                             const struct cairn_pycode_entry *entry, enum cairn_pycode_place place,
                             uint64_t now_ns)
 {
-    bool busy = now_ns - codes->came_ns < BUSY_NS;
+    bool busy = cairn_pycodes_is_busy(codes, now_ns);
     bool taken_over = cairn_pycodes_takes_over(codes, now_ns);
     uint64_t most_ns = busy ? FRESH_BUSY_NS : FRESH_NS;
 

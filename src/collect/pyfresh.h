@@ -22,6 +22,9 @@ enum cairn_pycode_place {
 /* Whether code took over the address of other code lately. */
 bool cairn_pycodes_takes_over(const struct cairn_pycodes *codes, uint64_t now_ns);
 
+/* Whether code came lately that was not known. */
+bool cairn_pycodes_is_busy(const struct cairn_pycodes *codes, uint64_t now_ns);
+
 /* Whether the code of an entry comes and goes: it did so lately. */
 bool cairn_pycodes_moves(const struct cairn_pycodes *codes, const struct cairn_pycode_entry *entry);
 

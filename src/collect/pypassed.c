@@ -69,15 +69,17 @@ static void take(const struct cairn_pycodes *codes, const struct cairn_pyarrival
                      cairn_pyarrival_is_counted(l, from) && is_soon(codes, called, 2);
 }
 
-/* Not known there, or no longer there, as far as the fixed part says it. */
-static bool is_new_or_gone(const struct cairn_pycodes *codes, const struct cairn_pyarrival *from,
-                           const struct cairn_pylook *look)
+/* Not known there, or no longer there, as far as the fixed part says it; or one that may go while
+ * it is looked at. */
+static bool may_pass(const struct cairn_pycodes *codes, const struct cairn_pyarrival *from,
+                     const struct cairn_pylook *look)
 {
     const struct cairn_pycode_entry *entry = cairn_pycodes_find(codes, from->address);
 
     return look->ok[0] &&
            (!codes->type || cairn_pyarrival_u64(from, codes->layout->object_type) == codes->type) &&
-           !(entry && !entry->passed && cairn_pyarrival_is_counted(codes->layout, from) &&
+           !(entry && !entry->passed && !cairn_pycodes_is_busy(codes, codes->looked_ns) &&
+             cairn_pyarrival_is_counted(codes->layout, from) &&
              cairn_pylook_has_print(codes->layout, from, entry));
 }
 
@@ -91,7 +93,7 @@ int cairn_pypassed_look(struct cairn_pycodes *codes, const struct cairn_pyarriva
     size_t some = 0, each = 0;
 
     for (size_t i = 0; i < count; i++) {
-        ret_called[i].looked = is_new_or_gone(codes, &batch[i], &looks[i]);
+        ret_called[i].looked = may_pass(codes, &batch[i], &looks[i]);
         if (ret_called[i].looked)
             some += each = plan(codes->layout, &batch[i], &ret_called[i], again[i], parts + some);
     }
@@ -175,28 +177,27 @@ static bool has_held_name(const struct cairn_pycodes *codes, const struct cairn_
            cairn_pystr_is_interned(codes->layout, codes->table, head);
 }
 
-/* From 3.11 on the body of a module has a name of its own, which is freed with it: another may lie
- * where that was. */
-static bool is_module(const struct cairn_pycodes *codes, const struct cairn_pyarrival *from)
+static bool is_first(const struct cairn_pycodes *codes, const struct cairn_pyarrival *from)
 {
-    return codes->table->minor >= 11 && is_body(codes, from) &&
-           cairn_pyarrival_u32(from, codes->layout->code_first_line) == 1;
+    return is_body(codes, from) && cairn_pyarrival_u32(from, codes->layout->code_first_line) == 1;
 }
 
-/* A class holds its name when its body is gone. */
+/* A class holds its name when its body is gone. From 3.11 on the body of a module has a name of its
+ * own, which is freed with it: another may lie where that was. */
 static bool is_class(const struct cairn_pycodes *codes, const struct cairn_pyarrival *from,
                      const struct cairn_pycalled *called)
 {
-    return is_body(codes, from) && !is_module(codes, from) && has_held_name(codes, called);
+    return is_body(codes, from) && !(codes->table->minor >= 11 && is_first(codes, from)) &&
+           has_held_name(codes, called);
 }
 
 /* Of a file there is nothing else, but functions, that begins at its first line and does not keep
- * its name. */
+ * its name; until 3.10 all modules share one, which is freed with the last of them. */
 static bool is_nameless_module(const struct cairn_pycodes *codes,
                                const struct cairn_pyarrival *from,
                                const struct cairn_pycalled *called)
 {
-    return is_module(codes, from) && !has_held_name(codes, called) &&
+    return is_first(codes, from) && !has_held_name(codes, called) &&
            is_file(file_of(codes, called));
 }
 

@@ -22,9 +22,9 @@ struct cairn_pycalled {
     uint8_t heads[CAIRN_PYPASSED_NAMES][CAIRN_PYPASSED_HEAD_BYTES];
 };
 
-/* Reads what code is called that was not known at its address, or is gone, of those whose fixed
- * part was read a moment ago: as soon as can be. Names that are not ASCII, or longer than usual,
- * are left for later. 0, -CAIRN_EGONE or -CAIRN_EPERM. */
+/* Reads what code is called that was not known at its address, is gone, or may go soon, of those
+ * whose fixed part was read a moment ago: as soon as can be. Names that are not ASCII, or longer
+ * than usual, are left for later. 0, -CAIRN_EGONE or -CAIRN_EPERM. */
 int cairn_pypassed_look(struct cairn_pycodes *codes, const struct cairn_pyarrival *batch,
                         const struct cairn_pylook *looks, size_t count,
                         struct cairn_pycalled *ret_called);
