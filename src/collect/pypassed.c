@@ -182,13 +182,15 @@ static bool is_first(const struct cairn_pycodes *codes, const struct cairn_pyarr
     return is_body(codes, from) && cairn_pyarrival_u32(from, codes->layout->code_first_line) == 1;
 }
 
-/* A class holds its name when its body is gone. From 3.11 on the body of a module has a name of its
- * own, which is freed with it: another may lie where that was. */
+/* A class holds its name when its body is gone: that goes with the whole file. From 3.11 on the
+ * body of a module has a name of its own, which is freed with it: another may lie where that was.
+ */
 static bool is_class(const struct cairn_pycodes *codes, const struct cairn_pyarrival *from,
                      const struct cairn_pycalled *called)
 {
     return is_body(codes, from) && !(codes->table->minor >= 11 && is_first(codes, from)) &&
-           has_held_name(codes, called);
+           has_held_name(codes, called) &&
+           (is_soon(codes, called, 2) || is_file(file_of(codes, called)));
 }
 
 /* Of a file there is nothing else, but functions, that begins at its first line and does not keep
