@@ -216,8 +216,8 @@ static bool find_name(const struct cairn_pycodes *codes, const struct cairn_pyar
     *ret_name = called->names[CAIRN_PYPART_NAME];
     if (read && is_body(codes, from) && is_text(*ret_name, MODULE))
         return true;
-    if (is_soon(codes, called, 2) &&
-        (called->whole || (read && is_compilers(*ret_name)) || is_class(codes, from, called)))
+    if (called->whole || (read && is_compilers(*ret_name) && is_soon(codes, called, 2)) ||
+        is_class(codes, from, called))
         return true;
     *ret_name = (struct cairn_span){(const uint8_t *)MODULE, strlen(MODULE)};
     return is_nameless_module(codes, from, called);
