@@ -88,6 +88,7 @@ struct cairn_pycodes {
     CAIRN_VEC(uint64_t) wanted;
     struct cairn_pycode_entry *passed[CAIRN_PYCODE_PASSED]; /* of what was over before its … */
     size_t passed_next;                                     /* … names were read, in turn */
+    struct cairn_pycode_entry *imported;                    /* a module that was; NULL: none yet */
     struct cairn_pyread_stats *stats;
     uint64_t came_ns;       /* when the last entry was made; … */
     uint64_t taken_over_ns; /* … at an address that had been another's */

@@ -334,3 +334,32 @@ int cairn_pypassed_add(struct cairn_pycodes *codes, const struct cairn_pyarrival
     codes->unsure++;
     return cairn_map_put(&codes->by_address, from->address, 0, entry->code.number);
 }
+
+static bool imports(const struct cairn_pycode_entry *entry)
+{
+    static const char file[] = "<frozen importlib._bootstrap";
+
+    return entry && entry->named && entry->code.file.size_bytes >= strlen(file) &&
+           memcmp(entry->code.file.data, file, strlen(file)) == 0 &&
+           (is_text(entry->code.name, "_call_with_frames_removed") ||
+            is_text(entry->code.name, "exec_module"));
+}
+
+int cairn_pypassed_called_by(struct cairn_pycodes *codes, const struct cairn_pycode_entry *caller,
+                             struct cairn_pycode **ret_code)
+{
+    struct cairn_pystr name = {.text = {(const uint8_t *)MODULE, strlen(MODULE)}};
+
+    *ret_code = NULL;
+    if (!imports(caller))
+        return 0;
+    if (!codes->imported) {
+        CAIRN_TRY(add_entry(codes, &codes->imported));
+        codes->imported->passed = codes->imported->named = true;
+        codes->imported->code.first_line = 1;
+        codes->imported->code.linetable_kind = CAIRN_LINES_NONE;
+        CAIRN_TRY(cairn_pyarrival_intern(codes, &name, &codes->imported->code.name));
+    }
+    *ret_code = &codes->imported->code;
+    return 0;
+}

@@ -1,9 +1,10 @@
 #include "pypublish.h"
 
 #include "err.h"
+#include "pypassed.h"
 
 /* The public form of frames `from` to `count` of the good stack. */
-static int show(const struct cairn_pycontext *ctx, struct cairn_pykept *kept,
+static int show(struct cairn_pycontext *ctx, struct cairn_pykept *kept,
                 const struct cairn_pyimage *image, size_t from, size_t count)
 {
     size_t shown = from ? kept->raws.items[from - 1].published : 0;
@@ -18,6 +19,9 @@ static int show(const struct cairn_pycontext *ctx, struct cairn_pykept *kept,
             *frame = (struct cairn_pyframe){.address = raw->address, .offset = -1};
             if (entry && entry->named)
                 frame->code = &entry->code;
+            else if (i > 0)
+                CAIRN_TRY(cairn_pypassed_called_by(
+                    ctx->codes, cairn_pycodes_find(ctx->codes, raw[-1].code), &frame->code));
             if (entry)
                 (void)cairn_pystack_offset(image, entry, raw->instr, &frame->offset);
             shown++;
@@ -39,7 +43,7 @@ static bool has_nameless(const struct cairn_pykept *kept)
     return i < kept->frames.count;
 }
 
-int cairn_pypublish(const struct cairn_pycontext *ctx, struct cairn_pykept *kept,
+int cairn_pypublish(struct cairn_pycontext *ctx, struct cairn_pykept *kept,
                     const struct cairn_pyimage *image, size_t same, size_t count,
                     enum cairn_pystack_status status)
 {

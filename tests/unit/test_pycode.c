@@ -12,6 +12,7 @@
 #include "objects.h"
 #include "pycode.h"
 #include "pyfresh.h"
+#include "pypassed.h"
 #include "pystr.h"
 
 #define NOW_NS UINT64_C(1000000000)
@@ -457,6 +458,45 @@ static void test_what_is_gone_has_a_name_that_is_held_for_it(void **state)
     assert_int_equal(entry->code.qualname.size_bytes, 0); /* in full it is not known */
 }
 
+/* All that it had is freed, but who called it runs nothing else. */
+static void test_what_importlib_runs_is_a_module(void **state)
+{
+    static const struct {
+        const char *file, *name;
+        bool imports;
+    } callers[] = {
+        {"<frozen importlib._bootstrap>", "_call_with_frames_removed", true},
+        {"<frozen importlib._bootstrap_external>", "exec_module", true},
+        {"<frozen importlib._bootstrap>", "_load_unlocked", false},
+        {"importlib.py", "exec_module", false},
+    };
+    struct world *world = *state;
+    struct cairn_pycode *first = NULL;
+
+    for (size_t i = 0; i < sizeof(callers) / sizeof(*callers); i++) {
+        struct cairn_pycode_entry caller = {
+            .named = true,
+            .code.file = {(const uint8_t *)callers[i].file, strlen(callers[i].file)},
+            .code.name = {(const uint8_t *)callers[i].name, strlen(callers[i].name)},
+        };
+        struct cairn_pycode *code;
+
+        assert_int_equal(cairn_pypassed_called_by(&world->codes, &caller, &code), 0);
+        assert_int_equal(code != NULL, callers[i].imports);
+        if (!code)
+            continue;
+        assert_memory_equal(code->name.data, "<module>", strlen("<module>"));
+        assert_int_equal(code->file.size_bytes, 0);
+        assert_true(!first || code == first);
+        first = code;
+        caller.named = false;
+        assert_int_equal(cairn_pypassed_called_by(&world->codes, &caller, &code), 0);
+        assert_null(code);
+    }
+    assert_int_equal(cairn_pypassed_called_by(&world->codes, NULL, &first), 0);
+    assert_null(first);
+}
+
 /* Other code is made where it was, with its name where that was. */
 static void test_what_came_since_gives_it_no_name(void **state)
 {
@@ -643,6 +683,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_a_body_that_is_gone_where_one_was_known, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(test_names_that_are_read_late, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_what_importlib_runs_is_a_module, setup, teardown),
         cmocka_unit_test_setup_teardown(test_what_is_gone_has_a_name_that_is_held_for_it, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(test_a_body_whose_file_is_freed_has_no_file, setup,
