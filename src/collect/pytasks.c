@@ -12,9 +12,9 @@
 #include "pytasksets.h"
 
 #define TEXTS_MAX_BYTES ((size_t)CAIRN_PYTASKS_MAX * CAIRN_PYSTR_MAX_BYTES)
-#define TOGETHER 32   /* tasks, which may have begun at about the same time */
-#define TRIES_MAX 4   /* for a task that did not hold still … */
-#define ALONE_MAX 128 /* … and for all of them in a round */
+#define TOGETHER 32    /* tasks, which may have begun at about the same time */
+#define TRIES_MAX 4    /* for a task that did not hold still … */
+#define ALONE_MAX 128  /* … and for all of them in a round */
 
 struct found {
     uint64_t address, name, coro;
@@ -562,6 +562,18 @@ static int make_frames(struct cairn_pyread *read)
         take_frames(read, found->first, task);
     }
     return 0;
+}
+
+/* Frames of which it is not known where they lie have no address, nor has a coroutine that could
+ * not be read. */
+uint32_t cairn_pytask_start(const struct cairn_pytask *task)
+{
+    const struct cairn_pythread *thread = task->thread;
+    uint32_t at = 0;
+
+    while (at < thread->depth && (!task->frame || thread->frames[at].address != task->frame))
+        at++;
+    return at;
 }
 
 int cairn_pytasks_read(struct cairn_pyread *read, const struct cairn_pytask **ret_tasks,

@@ -36,6 +36,10 @@ struct cairn_pytasks; /* opaque */
 int cairn_pytasks_read(struct cairn_pyread *read, const struct cairn_pytask **ret_tasks,
                        size_t *ret_count, uint64_t *ret_left_out);
 
+/* How far out from the root, on its thread's stack, the frames of a task that runs begin: with its
+ * coroutine's; the depth of that stack: nowhere. */
+uint32_t cairn_pytask_start(const struct cairn_pytask *task);
+
 /* NULL allowed. */
 void cairn_pytasks_free(struct cairn_pytasks *tasks);
 

@@ -74,10 +74,10 @@ struct standing {
 static struct standing standing_of(const struct cairn_pytask *task)
 {
     const struct cairn_pythread *thread = task->thread;
+    uint32_t start = task->runs && thread ? cairn_pytask_start(task) : 0;
 
-    for (uint32_t i = 0; task->runs && thread && i < thread->depth; i++)
-        if (thread->frames[i].address == task->frame)
-            return (struct standing){thread->frames + i, thread->depth - i, false};
+    if (task->runs && thread && start < thread->depth)
+        return (struct standing){thread->frames + start, thread->depth - start, false};
     return (struct standing){task->frames, task->depth, task->torn};
 }
 
