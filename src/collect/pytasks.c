@@ -4,44 +4,14 @@
 
 #include "alloc.h"
 #include "clock.h"
-#include "pychains.h"
 #include "pyfresh.h"
 #include "pyread_parts.h"
-#include "pystr.h"
-#include "pytaskplaces.h"
-#include "pytasksets.h"
+#include "pytasks_parts.h"
 
 #define TEXTS_MAX_BYTES ((size_t)CAIRN_PYTASKS_MAX * CAIRN_PYSTR_MAX_BYTES)
-#define TOGETHER 32    /* tasks, which may have begun at about the same time */
-#define TRIES_MAX 4    /* for a task that did not hold still … */
-#define ALONE_MAX 128  /* … and for all of them in a round */
-
-struct found {
-    uint64_t address, name, coro;
-    uint64_t reference, loop; /* until 3.13: as in struct cairn_pytaskset_task */
-    uint32_t first;           /* link of its chain */
-    bool named;
-    bool holds;   /* it was still linked, with the same coroutine, when read again */
-    bool settled; /* … and no more is to be found out */
-};
-
-struct names {
-    CAIRN_VEC(struct cairn_pystr) strs;
-    struct cairn_buf texts;
-};
-
-struct cairn_pytasks {
-    struct cairn_pytaskplaces places;  /* 3.14 on */
-    struct cairn_pytasksets sets;      /* before */
-    struct cairn_pypages pages, alone; /* of all tasks, and of one */
-    struct cairn_pychains chains;
-    CAIRN_VEC(struct cairn_pytask) items;
-    CAIRN_VEC(struct found) found; /* beside items */
-    CAIRN_VEC(struct cairn_pyframe) frames;
-    struct names names, names_again;
-    uint64_t left_out;
-    unsigned alone_count; /* tasks that were followed alone in this round */
-};
+#define TOGETHER 32     /* tasks, which may have begun at about the same time */
+#define KNOWN_MAX 64    /* places at which tasks come and go … */
+#define KNOWN_ROUNDS 16 /* … unless nothing happened there for so many */
 
 static uint64_t u64_at(const uint8_t *data, uint64_t place)
 {
@@ -59,12 +29,14 @@ static int tasks_of(struct cairn_pyread *read, struct cairn_pytasks **ret_tasks)
         tasks = cairn_calloc(1, sizeof(*tasks));
         if (!tasks)
             return -CAIRN_ENOMEM;
-        cairn_pychains_init(&tasks->chains, CAIRN_PYTASKS_MAX + ALONE_MAX);
+        cairn_pychains_init(&tasks->chains, CAIRN_PYTASKS_MAX + CAIRN_PYTASKS_ALONE_MAX);
         cairn_pypages_init(&tasks->pages, CAIRN_PYPAGE_BYTES);
         cairn_pypages_init(&tasks->alone, CAIRN_PYPAGE_SMALL_BYTES);
         tasks->chains.units = &tasks->pages;
         cairn_buf_init(&tasks->names.texts, TEXTS_MAX_BYTES);
         cairn_buf_init(&tasks->names_again.texts, TEXTS_MAX_BYTES);
+        cairn_buf_init(&tasks->own_names, TEXTS_MAX_BYTES);
+        cairn_map_init(&tasks->known_index, KNOWN_MAX);
         read->tasks = tasks;
     }
     *ret_tasks = tasks;
@@ -82,8 +54,11 @@ void cairn_pytasks_free(struct cairn_pytasks *tasks)
     cairn_vec_release(&tasks->frames);
     cairn_vec_release(&tasks->names.strs);
     cairn_buf_release(&tasks->names.texts);
+    cairn_vec_release(&tasks->known);
+    cairn_map_release(&tasks->known_index);
     cairn_vec_release(&tasks->names_again.strs);
     cairn_buf_release(&tasks->names_again.texts);
+    cairn_buf_release(&tasks->own_names);
     cairn_pypages_release(&tasks->pages);
     cairn_pypages_release(&tasks->alone);
     free(tasks);
@@ -91,10 +66,21 @@ void cairn_pytasks_free(struct cairn_pytasks *tasks)
 
 /* --- The lists --- */
 
+static uint64_t key_of(uint64_t address, uint64_t reference)
+{
+    return reference ? reference : address;
+}
+
+/* One at a known place was looked at by itself before. */
 static int add_task(struct cairn_pytasks *tasks, const struct cairn_pytask *task,
-                    const struct found *found)
+                    const struct cairn_pyfound *found)
 {
     size_t count = tasks->items.count;
+    uint64_t at;
+
+    if (!found->alone &&
+        cairn_map_get(&tasks->known_index, key_of(found->address, found->reference), 0, &at))
+        return 0;
 
     if (count == CAIRN_PYTASKS_MAX) {
         tasks->left_out++;
@@ -114,10 +100,10 @@ static int take_task(struct cairn_pytasks *tasks, const struct cairn_pythread *t
 {
     const struct cairn_pytaskplaces *places = &tasks->places;
     const struct cairn_pytask task = {.thread = thread, .runs = address == running};
-    const struct found found = {.address = address,
-                                .name = u64_at(object, places->task_name),
-                                .coro = u64_at(object, places->task_coro),
-                                .first = CAIRN_PYCHAIN_END};
+    const struct cairn_pyfound found = {.address = address,
+                                        .name = u64_at(object, places->task_name),
+                                        .coro = u64_at(object, places->task_coro),
+                                        .first = CAIRN_PYCHAIN_END};
 
     return object[places->task_is_task] ? add_task(tasks, &task, &found) : -CAIRN_EDAMAGED;
 }
@@ -139,8 +125,10 @@ static int walk_list(struct cairn_pyread *read, const struct cairn_pythread *thr
 
         CAIRN_TRY(cairn_pypages_get(&tasks->pages, &read->remote, node - places->task_node, object,
                                     (size_t)places->task_size));
-        if (u64_at(object, places->task_node + 8) != at)
+        if (u64_at(object, places->task_node + 8) != at) {
+            tasks->cut = true;
             return 0;
+        }
         code = node - places->task_node == running
                    ? 0 /* taken before the others */
                    : take_task(tasks, thread, node - places->task_node, running, object);
@@ -180,19 +168,14 @@ static int take_running(struct cairn_pyread *read, const struct cairn_pythread *
 static int take_from_set(void *ctx, const struct cairn_pytaskset_task *told)
 {
     const struct cairn_pytask task = {.thread = told->thread, .runs = told->runs};
-    const struct found found = {.address = told->address,
-                                .reference = told->reference,
-                                .loop = told->loop,
-                                .name = told->name,
-                                .coro = told->coro,
-                                .first = CAIRN_PYCHAIN_END};
+    const struct cairn_pyfound found = {.address = told->address,
+                                        .reference = told->reference,
+                                        .loop = told->loop,
+                                        .name = told->name,
+                                        .coro = told->coro,
+                                        .first = CAIRN_PYCHAIN_END};
 
     return add_task(ctx, &task, &found);
-}
-
-static bool keeps_sets(const struct cairn_pyread *read)
-{
-    return read->runtime.table->minor < 14;
 }
 
 /* Tasks of threads that run, and those that threads left behind. */
@@ -201,7 +184,7 @@ static int find_tasks(struct cairn_pyread *read)
     struct cairn_pytasks *tasks = read->tasks;
     const struct cairn_pytaskplaces *places = &tasks->places;
 
-    if (keeps_sets(read))
+    if (cairn_pytasks_keeps_sets(read))
         return cairn_pytasksets_each(read, &tasks->sets, &tasks->chains, &tasks->pages,
                                      take_from_set, tasks);
     for (size_t i = 0; i < read->threads.count; i++) {
@@ -224,112 +207,106 @@ static int find_tasks(struct cairn_pyread *read)
     return 0;
 }
 
-/* Whether a task is there that has this coroutine: one that is over is taken out of the list, and
- * its coroutine's memory may be another's. */
-static bool is_task(const struct cairn_pytaskplaces *places, const uint8_t *object, uint64_t coro)
+/* --- Tasks that come and go --- */
+
+static const struct cairn_pythread *thread_at(const struct cairn_pyread *read, uint64_t tstate)
 {
-    return object[places->task_is_task] && u64_at(object, places->task_coro) == coro &&
-           u64_at(object, places->task_node) != 0;
+    for (size_t i = 0; i < read->threads.count; i++)
+        if (read->threads.items[i]->tstate == tstate)
+            return read->threads.items[i];
+    return NULL;
 }
 
-/* Until 3.13 one that has ended is in its set until nobody holds it any more. */
-static int is_there(struct cairn_pyread *read, const struct cairn_pyview *view,
-                    const struct found *found, bool *ret_there)
+/* Those that did not stand still in this round. */
+static int note_known(struct cairn_pytasks *tasks)
 {
-    struct cairn_pytasks *tasks = read->tasks;
-    const struct cairn_pytaskset_task task = {.address = found->address,
-                                              .reference = found->reference,
-                                              .coro = found->coro,
-                                              .loop = found->loop};
-    uint8_t object[CAIRN_PYTASKPLACES_TASK_BYTES];
+    for (size_t i = 0; i < tasks->found.count; i++) {
+        const struct cairn_pyfound *found = &tasks->found.items[i];
+        const struct cairn_pythread *thread = tasks->items.items[i].thread;
+        uint64_t key = key_of(found->address, found->reference), at = tasks->known.count;
 
-    *ret_there = false;
-    if (keeps_sets(read)) {
-        CAIRN_TRY(cairn_pytasksets_is_there(read, &tasks->sets, view, &task, ret_there));
-        return *ret_there ? cairn_pychains_goes(read, &tasks->chains, view, found->coro, ret_there)
-                          : 0;
-    }
-    CAIRN_TRY(cairn_pyview_get(view, found->address, object, (size_t)tasks->places.task_size));
-    *ret_there = is_task(&tasks->places, object, found->coro);
-    return 0;
-}
-
-/* Whether a task and its chain were still there when the pages were read again. */
-static int judge(struct cairn_pyread *read, struct cairn_pypages *pages, struct found *found,
-                 uint32_t first)
-{
-    const struct cairn_pyview again = {.pages = pages};
-    int code = is_there(read, &again, found, &found->holds);
-
-    if (is_final(code))
-        return code;
-    found->holds = code == 0 && found->holds;
-    cairn_pychains_confirm(read, &read->tasks->chains, pages, first);
-    found->settled =
-        code == 0 && (!found->holds || cairn_pychains_holds(&read->tasks->chains, first));
-    return 0;
-}
-
-/* Where a task lies, as far as is known. */
-static int want_task(struct cairn_pyread *read, const struct found *found)
-{
-    struct cairn_pytasks *tasks = read->tasks;
-
-    cairn_pypages_clear(&tasks->alone);
-    CAIRN_TRY(
-        cairn_pypages_want(&tasks->alone, found->address,
-                           keeps_sets(read) ? tasks->sets.task_size : tasks->places.task_size));
-    if (found->reference)
-        CAIRN_TRY(cairn_pypages_want(&tasks->alone,
-                                     found->reference + read->runtime.layout.weakref_object, 8));
-    return cairn_pychains_want(read, &tasks->chains, &tasks->alone, found->first);
-}
-
-/* A task that moved between two readings of all is read by itself, and again in the same call: that
- * takes a microsecond or two, in which few move. What it awaits by now may lie elsewhere; the next
- * try knows where. */
-static int follow_alone(struct cairn_pyread *read, struct found *found)
-{
-    struct cairn_pytasks *tasks = read->tasks;
-    const struct cairn_pyview view = {&tasks->alone, &read->remote};
-
-    for (int tries = 0; tries < TRIES_MAX && tasks->alone_count < ALONE_MAX; tries++) {
-        uint32_t first = CAIRN_PYCHAIN_END;
-        struct found now = *found;
-        bool there = false;
-        int code;
-
-        tasks->alone_count++;
-        found->settled = true;
-        CAIRN_TRY(want_task(read, found));
-        CAIRN_TRY(cairn_pypages_begin(&tasks->alone, &read->remote, true));
-        code = is_there(read, &view, found, &there);
-        if (code < 0 || !there) { /* it was over before it could be looked at */
-            found->holds = false;
-            return is_final(code) ? code : 0;
-        }
-        CAIRN_TRY(cairn_pychains_follow(read, &tasks->chains, &tasks->alone, found->coro, &first));
-        CAIRN_TRY(cairn_pypages_again(&tasks->alone, &read->remote));
-        CAIRN_TRY(judge(read, &tasks->alone, &now, first));
-        if (!now.holds || first == CAIRN_PYCHAIN_END)
+        if ((!found->alone && found->holds) || at == KNOWN_MAX ||
+            cairn_map_get(&tasks->known_index, key, 0, &at))
             continue;
-        *found = now;
-        found->first = first;
-        if (now.settled)
-            return 0;
-        found->settled = true;
+        CAIRN_TRY(cairn_vec_reserve(&tasks->known, at + 1, KNOWN_MAX));
+        CAIRN_TRY(cairn_map_put(&tasks->known_index, key, 0, at));
+        tasks->known.items[at] = (struct cairn_pyknown){.address = found->address,
+                                                        .reference = found->reference,
+                                                        .loop = found->loop,
+                                                        .tstate = thread ? thread->tstate : 0,
+                                                        .round = tasks->round};
+        tasks->known.count = at + 1;
     }
     return 0;
 }
 
-static int follow(struct cairn_pyread *read, struct found *found)
+/* Forgets where nothing happens any more, or whose thread is over. */
+static int forget_known(struct cairn_pyread *read)
 {
     struct cairn_pytasks *tasks = read->tasks;
+    size_t kept = 0;
+
+    cairn_map_clear(&tasks->known_index);
+    for (size_t i = 0; i < tasks->known.count; i++) {
+        const struct cairn_pyknown *known = &tasks->known.items[i];
+
+        if (known->round + KNOWN_ROUNDS < tasks->round ||
+            (known->tstate && !thread_at(read, known->tstate)))
+            continue;
+        CAIRN_TRY(
+            cairn_map_put(&tasks->known_index, key_of(known->address, known->reference), 0, kept));
+        tasks->known.items[kept++] = *known;
+    }
+    tasks->known.count = kept;
+    return 0;
+}
+
+/* Looks at each place at which tasks come and go, at a moment of its own: what is there then. */
+static int take_known(struct cairn_pyread *read)
+{
+    struct cairn_pytasks *tasks = read->tasks;
+
+    for (size_t i = 0; i < tasks->known.count; i++) {
+        struct cairn_pyknown *known = &tasks->known.items[i];
+        const struct cairn_pytask task = {.thread = thread_at(read, known->tstate)};
+        struct cairn_pyfound found = {.address = known->address,
+                                      .reference = known->reference,
+                                      .loop = known->loop,
+                                      .first = CAIRN_PYCHAIN_END};
+
+        CAIRN_TRY(cairn_pytasks_follow_alone(read, &found, false, known));
+        if (found.coro != known->coro || !found.holds)
+            known->round = tasks->round;
+        known->coro = found.coro;
+        if (found.holds)
+            CAIRN_TRY(add_task(tasks, &task, &found));
+        else
+            tasks->left_out += !found.alone;
+    }
+    return 0;
+}
+
+/* Whether most tasks moved while all were read, or their list did. */
+static bool are_restless(const struct cairn_pytasks *tasks)
+{
+    size_t moved = 0;
+
+    for (size_t i = 0; i < tasks->found.count; i++)
+        moved += tasks->found.items[i].alone || !tasks->found.items[i].holds;
+    return tasks->cut || tasks->known.count || 2 * moved > tasks->found.count;
+}
+
+static int follow(struct cairn_pyread *read, size_t index)
+{
+    struct cairn_pytasks *tasks = read->tasks;
+    struct cairn_pyfound *found = &tasks->found.items[index];
 
     CAIRN_TRY(
         cairn_pychains_follow(read, &tasks->chains, &tasks->pages, found->coro, &found->first));
-    CAIRN_TRY(judge(read, &tasks->pages, found, found->first));
-    return found->settled ? 0 : follow_alone(read, found);
+    CAIRN_TRY(cairn_pytasks_judge(read, &tasks->pages, found, found->first));
+    if (found->settled)
+        return 0;
+    return cairn_pytasks_follow_alone(read, found, tasks->items.items[index].runs, NULL);
 }
 
 /* Of many tasks the last are the newest, and may be over soon; of those that came together, the
@@ -339,11 +316,11 @@ static int follow_all(struct cairn_pyread *read)
     struct cairn_pytasks *tasks = read->tasks;
     size_t start;
 
-    tasks->alone_count = 0;
     for (size_t end = tasks->found.count; end > 0; end = start) {
         start = end > TOGETHER ? end - TOGETHER : 0;
         for (size_t i = start; i < end; i++)
-            CAIRN_TRY(follow(read, &tasks->found.items[i]));
+            if (!tasks->found.items[i].alone)
+                CAIRN_TRY(follow(read, i));
     }
     return 0;
 }
@@ -356,8 +333,8 @@ static int judge_again(struct cairn_pyread *read)
     CAIRN_TRY(cairn_pypages_again(&tasks->pages, &read->remote));
     for (size_t i = 0; i < tasks->found.count; i++)
         if (!tasks->found.items[i].settled)
-            CAIRN_TRY(
-                judge(read, &tasks->pages, &tasks->found.items[i], tasks->found.items[i].first));
+            CAIRN_TRY(cairn_pytasks_judge(read, &tasks->pages, &tasks->found.items[i],
+                                          tasks->found.items[i].first));
     return 0;
 }
 
@@ -368,7 +345,7 @@ static void drop_ended(struct cairn_pyread *read)
     size_t kept = 0;
 
     for (size_t i = 0; i < tasks->found.count; i++) {
-        const struct found *found = &tasks->found.items[i];
+        const struct cairn_pyfound *found = &tasks->found.items[i];
 
         if (found->first != CAIRN_PYCHAIN_END &&
             cairn_pychains_is_over(read, &tasks->chains.links.items[found->first]))
@@ -381,8 +358,7 @@ static void drop_ended(struct cairn_pyread *read)
 
 /* --- Names --- */
 
-/* "Task-12": what asyncio calls a task that was given no name. */
-static bool is_number(struct cairn_span name)
+bool cairn_pytasks_is_number(struct cairn_span name)
 {
     static const char start[] = "Task-";
     size_t at = sizeof(start) - 1;
@@ -394,7 +370,8 @@ static bool is_number(struct cairn_span name)
     return at == name.size_bytes;
 }
 
-static int read_texts(struct cairn_pyread *read, struct cairn_pyview *view, struct names *names)
+static int read_texts(struct cairn_pyread *read, struct cairn_pyview *view,
+                      struct cairn_pynamed *names)
 {
     struct cairn_remote remote;
 
@@ -412,11 +389,13 @@ static int read_names(struct cairn_pyread *read)
 
     CAIRN_TRY(cairn_vec_reserve(&tasks->names.strs, count, CAIRN_PYTASKS_MAX));
     for (size_t i = 0; i < count; i++) {
-        struct found *found = &tasks->found.items[i];
+        struct cairn_pyfound *found = &tasks->found.items[i];
         enum cairn_pychain_kind kind = CAIRN_PYCHAIN_OTHER;
         uint64_t type;
-        int code = cairn_pyview_get(&view, found->name + read->runtime.layout.object_type, &type,
-                                    sizeof(type));
+        int code = found->alone
+                       ? -CAIRN_ENOTFOUND
+                       : cairn_pyview_get(&view, found->name + read->runtime.layout.object_type,
+                                          &type, sizeof(type));
 
         if (code == 0)
             code = cairn_pychains_kind(read, &tasks->chains, type, &kind);
@@ -429,6 +408,15 @@ static int read_names(struct cairn_pyread *read)
     }
     tasks->names.strs.count = named;
     return read_texts(read, &view, &tasks->names);
+}
+
+static void take_own_name(struct cairn_pytasks *tasks, size_t index)
+{
+    const struct cairn_pyfound *found = &tasks->found.items[index];
+
+    if (found->name_bytes)
+        tasks->items.items[index].name =
+            (struct cairn_span){tasks->own_names.data + found->name_at, found->name_bytes};
 }
 
 /* A name that was not the same when read again is another's by now, and so is the task; but of one
@@ -450,10 +438,12 @@ static int take_names(struct cairn_pyread *read)
         const struct cairn_pystr *name = &tasks->names.strs.items[named];
         const struct cairn_pystr *now = &tasks->names_again.strs.items[named];
 
+        if (tasks->found.items[i].alone)
+            take_own_name(tasks, i);
         if (!tasks->found.items[i].named)
             continue;
         named++;
-        if (keeps_sets(read) && name->ok && is_number(name->text))
+        if (cairn_pytasks_keeps_sets(read) && name->ok && cairn_pytasks_is_number(name->text))
             continue;
         if (!name->ok || !now->ok || name->text.size_bytes != now->text.size_bytes ||
             memcmp(name->text.data, now->text.data, now->text.size_bytes) != 0)
@@ -464,35 +454,32 @@ static int take_names(struct cairn_pyread *read)
     return 0;
 }
 
-/* All that is told lies between two readings of the same pages, which are few; `at_once`: of those
- * that are known, in one call. Else each task is read by itself. */
-static int look(struct cairn_pyread *read, bool at_once)
+/* All that is told lies between two readings of the same pages, which are few, and of those that
+ * are known in one call. */
+static int look(struct cairn_pyread *read)
 {
     struct cairn_pytasks *tasks = read->tasks;
 
     tasks->items.count = tasks->found.count = 0;
     tasks->left_out = 0;
+    tasks->cut = false;
+    tasks->round++;
+    cairn_buf_clear(&tasks->own_names);
     cairn_pychains_clear(&tasks->chains);
-    CAIRN_TRY(cairn_pypages_begin(&tasks->pages, &read->remote, at_once));
+    tasks->alone_count = 0;
+    CAIRN_TRY(forget_known(read));
+    CAIRN_TRY(take_known(read));
+    CAIRN_TRY(cairn_pypages_begin(&tasks->pages, &read->remote, true));
     CAIRN_TRY(find_tasks(read));
     CAIRN_TRY(follow_all(read));
     CAIRN_TRY(read_names(read));
     CAIRN_TRY(judge_again(read));
     CAIRN_TRY(take_names(read));
-    if (keeps_sets(read))
+    if (are_restless(tasks))
+        CAIRN_TRY(note_known(tasks));
+    if (cairn_pytasks_keeps_sets(read))
         drop_ended(read);
     return 0;
-}
-
-/* Whether most tasks were over when all pages had been read again: they live no longer than that
- * takes, most of all where the program runs on a processor that is far from ours. */
-static bool are_brief(const struct cairn_pytasks *tasks)
-{
-    size_t over = 0;
-
-    for (size_t i = 0; i < tasks->found.count; i++)
-        over += !tasks->found.items[i].holds;
-    return 2 * over > tasks->found.count;
 }
 
 /* --- What is handed out --- */
@@ -543,11 +530,12 @@ static int make_frames(struct cairn_pyread *read)
     struct cairn_pytasks *tasks = read->tasks;
 
     tasks->frames.count = 0;
-    CAIRN_TRY(cairn_vec_reserve(&tasks->frames, tasks->chains.links.count,
-                                (CAIRN_PYTASKS_MAX + ALONE_MAX) * CAIRN_PYCHAIN_DEPTH_MAX));
+    CAIRN_TRY(
+        cairn_vec_reserve(&tasks->frames, tasks->chains.links.count,
+                          (CAIRN_PYTASKS_MAX + CAIRN_PYTASKS_ALONE_MAX) * CAIRN_PYCHAIN_DEPTH_MAX));
     for (size_t i = 0; i < tasks->items.count; i++) {
         struct cairn_pytask *task = &tasks->items.items[i];
-        const struct found *found = &tasks->found.items[i];
+        const struct cairn_pyfound *found = &tasks->found.items[i];
         const struct cairn_pycode_entry *entry;
 
         task->frames = tasks->frames.items + tasks->frames.count;
@@ -582,16 +570,14 @@ int cairn_pytasks_read(struct cairn_pyread *read, const struct cairn_pytask **re
     struct cairn_pytasks *tasks;
 
     CAIRN_TRY(tasks_of(read, &tasks));
-    if (!keeps_sets(read))
+    if (!cairn_pytasks_keeps_sets(read))
         CAIRN_TRY(cairn_pytaskplaces_seek(read, &tasks->places));
     else if (tasks->sets.sets.count < read->interps.count &&
              cairn_pytaskplaces_due(read, &tasks->places))
         CAIRN_TRY(cairn_pytasksets_seek(read, &tasks->sets));
     else if (!tasks->sets.sets.count)
         return -CAIRN_ENOTFOUND;
-    CAIRN_TRY(look(read, true));
-    if (are_brief(tasks))
-        CAIRN_TRY(look(read, false));
+    CAIRN_TRY(look(read));
     CAIRN_TRY(load_codes(read));
     CAIRN_TRY(make_frames(read));
     *ret_tasks = tasks->items.items;

@@ -366,6 +366,30 @@ int cairn_pytasksets_each(struct cairn_pyread *read, struct cairn_pytasksets *se
     return 0;
 }
 
+int cairn_pytasksets_renew(struct cairn_pyread *read, struct cairn_pytasksets *sets,
+                           struct cairn_pychains *chains, const struct cairn_pyview *view,
+                           struct cairn_pytaskset_task *task)
+{
+    const struct round round = {read, sets, chains, *view, NULL, NULL, false};
+    enum cairn_pychain_kind kind;
+    uint8_t object[CAIRN_PYTASKSETS_TASK_BYTES];
+
+    if (task->reference) {
+        CAIRN_TRY(kind_of(&round, task->reference, &kind));
+        if (kind != CAIRN_PYCHAIN_REF)
+            return -CAIRN_ENOTFOUND;
+        CAIRN_TRY(
+            get(&round, task->reference + read->runtime.layout.weakref_object, &task->address, 8));
+    }
+    CAIRN_TRY(kind_of(&round, task->address, &kind));
+    if (kind != CAIRN_PYCHAIN_TASK)
+        return -CAIRN_ENOTFOUND;
+    CAIRN_TRY(get(&round, task->address, object, sets->task_size));
+    task->coro = u64_at(object, sets->task_coro);
+    task->name = u64_at(object, sets->task_coro + 8);
+    return u64_at(object, TASK_LOOP) == task->loop ? 0 : -CAIRN_ENOTFOUND;
+}
+
 int cairn_pytasksets_is_there(const struct cairn_pyread *read, const struct cairn_pytasksets *sets,
                               const struct cairn_pyview *view,
                               const struct cairn_pytaskset_task *task, bool *ret_there)

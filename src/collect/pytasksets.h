@@ -54,6 +54,12 @@ int cairn_pytasksets_each(struct cairn_pyread *read, struct cairn_pytasksets *se
                           int (*take)(void *ctx, const struct cairn_pytaskset_task *task),
                           void *ctx);
 
+/* What lies where the task lay, or where its reference leads by now: sets `address`, `coro` and
+ * `name`. 0; -CAIRN_ENOTFOUND: no task of its loop; or a negative code of the view. */
+int cairn_pytasksets_renew(struct cairn_pyread *read, struct cairn_pytasksets *sets,
+                           struct cairn_pychains *chains, const struct cairn_pyview *view,
+                           struct cairn_pytaskset_task *task);
+
 /* Whether the task was there with its coroutine. 0, or a negative code of the view. */
 int cairn_pytasksets_is_there(const struct cairn_pyread *read, const struct cairn_pytasksets *sets,
                               const struct cairn_pyview *view,
