@@ -278,7 +278,7 @@ int cairn_pychains_follow(struct cairn_pyread *read, struct cairn_pychains *chai
 
 bool cairn_pychains_runs(const struct cairn_pyread *read, const struct cairn_pychain_link *link)
 {
-    return link->kind == CAIRN_PYCHAIN_FRAMED && link->holds &&
+    return link->kind == CAIRN_PYCHAIN_FRAMED && link->keeps_code &&
            link->state == read->runtime.table->executing;
 }
 

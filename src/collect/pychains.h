@@ -75,7 +75,7 @@ bool cairn_pychains_holds(const struct cairn_pychains *chains, uint32_t link);
 int cairn_pychains_want(const struct cairn_pyread *read, const struct cairn_pychains *chains,
                         struct cairn_pypages *pages, uint32_t link);
 
-/* Whether a coroutine ran when it was looked at, and still did when it was confirmed. */
+/* Whether a coroutine ran when it was looked at; that it was one was confirmed. */
 bool cairn_pychains_runs(const struct cairn_pyread *read, const struct cairn_pychain_link *link);
 
 /* Whether a coroutine has run to its end. */

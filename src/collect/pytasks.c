@@ -5,12 +5,11 @@
 #include "alloc.h"
 #include "clock.h"
 #include "pyfresh.h"
-#include "pyread_parts.h"
 #include "pytasks_parts.h"
 
 #define TEXTS_MAX_BYTES ((size_t)CAIRN_PYTASKS_MAX * CAIRN_PYSTR_MAX_BYTES)
 #define TOGETHER 32     /* tasks, which may have begun at about the same time */
-#define KNOWN_MAX 64    /* places at which tasks come and go … */
+#define KNOWN_MAX 24    /* places at which tasks come and go; each costs some 20 us … */
 #define KNOWN_ROUNDS 16 /* … unless nothing happened there for so many */
 
 static uint64_t u64_at(const uint8_t *data, uint64_t place)
@@ -36,7 +35,7 @@ static int tasks_of(struct cairn_pyread *read, struct cairn_pytasks **ret_tasks)
         cairn_buf_init(&tasks->names.texts, TEXTS_MAX_BYTES);
         cairn_buf_init(&tasks->names_again.texts, TEXTS_MAX_BYTES);
         cairn_buf_init(&tasks->own_names, TEXTS_MAX_BYTES);
-        cairn_map_init(&tasks->known_index, KNOWN_MAX);
+        cairn_map_init(&tasks->known_index, 2 * KNOWN_MAX);
         read->tasks = tasks;
     }
     *ret_tasks = tasks;
@@ -66,9 +65,12 @@ void cairn_pytasks_free(struct cairn_pytasks *tasks)
 
 /* --- The lists --- */
 
-static uint64_t key_of(uint64_t address, uint64_t reference)
+static bool is_known(const struct cairn_pytasks *tasks, const struct cairn_pyfound *found)
 {
-    return reference ? reference : address;
+    uint64_t at;
+
+    return cairn_map_get(&tasks->known_index, found->address, 0, &at) ||
+           (found->reference && cairn_map_get(&tasks->known_index, found->reference, 0, &at));
 }
 
 /* One at a known place was looked at by itself before. */
@@ -76,12 +78,9 @@ static int add_task(struct cairn_pytasks *tasks, const struct cairn_pytask *task
                     const struct cairn_pyfound *found)
 {
     size_t count = tasks->items.count;
-    uint64_t at;
 
-    if (!found->alone &&
-        cairn_map_get(&tasks->known_index, key_of(found->address, found->reference), 0, &at))
+    if (!found->alone && is_known(tasks, found))
         return 0;
-
     if (count == CAIRN_PYTASKS_MAX) {
         tasks->left_out++;
         return 0;
@@ -217,48 +216,52 @@ static const struct cairn_pythread *thread_at(const struct cairn_pyread *read, u
     return NULL;
 }
 
-/* Those that did not stand still in this round. */
+static int index_known(struct cairn_pytasks *tasks, size_t at)
+{
+    const struct cairn_pyknown *known = &tasks->known.items[at];
+
+    if (known->reference)
+        CAIRN_TRY(cairn_map_put(&tasks->known_index, known->reference, 0, at));
+    return cairn_map_put(&tasks->known_index, known->address, 0, at);
+}
+
+/* Those that did not stand still in this round; who runs is known by another place then. */
 static int note_known(struct cairn_pytasks *tasks)
 {
     for (size_t i = 0; i < tasks->found.count; i++) {
         const struct cairn_pyfound *found = &tasks->found.items[i];
         const struct cairn_pythread *thread = tasks->items.items[i].thread;
-        uint64_t key = key_of(found->address, found->reference), at = tasks->known.count;
+        size_t count = tasks->known.count;
 
-        if ((!found->alone && found->holds) || at == KNOWN_MAX ||
-            cairn_map_get(&tasks->known_index, key, 0, &at))
+        if ((!found->alone && found->holds) || tasks->items.items[i].runs || count == KNOWN_MAX ||
+            is_known(tasks, found))
             continue;
-        CAIRN_TRY(cairn_vec_reserve(&tasks->known, at + 1, KNOWN_MAX));
-        CAIRN_TRY(cairn_map_put(&tasks->known_index, key, 0, at));
-        tasks->known.items[at] = (struct cairn_pyknown){.address = found->address,
-                                                        .reference = found->reference,
-                                                        .loop = found->loop,
-                                                        .tstate = thread ? thread->tstate : 0,
-                                                        .round = tasks->round};
-        tasks->known.count = at + 1;
+        CAIRN_TRY(cairn_vec_reserve(&tasks->known, count + 1, KNOWN_MAX));
+        tasks->known.items[count] = (struct cairn_pyknown){.address = found->address,
+                                                           .reference = found->reference,
+                                                           .loop = found->loop,
+                                                           .tstate = thread ? thread->tstate : 0,
+                                                           .round = tasks->round};
+        tasks->known.count = count + 1;
+        CAIRN_TRY(index_known(tasks, count));
     }
     return 0;
 }
 
 /* Forgets where nothing happens any more, or whose thread is over. */
-static int forget_known(struct cairn_pyread *read)
+static void forget_known(struct cairn_pyread *read)
 {
     struct cairn_pytasks *tasks = read->tasks;
     size_t kept = 0;
 
-    cairn_map_clear(&tasks->known_index);
     for (size_t i = 0; i < tasks->known.count; i++) {
         const struct cairn_pyknown *known = &tasks->known.items[i];
 
-        if (known->round + KNOWN_ROUNDS < tasks->round ||
-            (known->tstate && !thread_at(read, known->tstate)))
-            continue;
-        CAIRN_TRY(
-            cairn_map_put(&tasks->known_index, key_of(known->address, known->reference), 0, kept));
-        tasks->known.items[kept++] = *known;
+        if (known->round + KNOWN_ROUNDS >= tasks->round &&
+            (!known->tstate || thread_at(read, known->tstate)))
+            tasks->known.items[kept++] = *known;
     }
     tasks->known.count = kept;
-    return 0;
 }
 
 /* Looks at each place at which tasks come and go, at a moment of its own: what is there then. */
@@ -266,6 +269,7 @@ static int take_known(struct cairn_pyread *read)
 {
     struct cairn_pytasks *tasks = read->tasks;
 
+    cairn_map_clear(&tasks->known_index);
     for (size_t i = 0; i < tasks->known.count; i++) {
         struct cairn_pyknown *known = &tasks->known.items[i];
         const struct cairn_pytask task = {.thread = thread_at(read, known->tstate)};
@@ -278,6 +282,8 @@ static int take_known(struct cairn_pyread *read)
         if (found.coro != known->coro || !found.holds)
             known->round = tasks->round;
         known->coro = found.coro;
+        known->address = found.address;
+        CAIRN_TRY(index_known(tasks, i));
         if (found.holds)
             CAIRN_TRY(add_task(tasks, &task, &found));
         else
@@ -467,7 +473,7 @@ static int look(struct cairn_pyread *read)
     cairn_buf_clear(&tasks->own_names);
     cairn_pychains_clear(&tasks->chains);
     tasks->alone_count = 0;
-    CAIRN_TRY(forget_known(read));
+    forget_known(read);
     CAIRN_TRY(take_known(read));
     CAIRN_TRY(cairn_pypages_begin(&tasks->pages, &read->remote, true));
     CAIRN_TRY(find_tasks(read));

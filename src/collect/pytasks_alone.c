@@ -1,7 +1,6 @@
 /* Tasks that do not stand still for as long as it takes to read all of them. */
 #include <string.h>
 
-#include "pyread_parts.h"
 #include "pytasks_parts.h"
 
 #define TRIES_MAX 4 /* for each */
@@ -91,6 +90,13 @@ int cairn_pytasks_renew(struct cairn_pyread *read, const struct cairn_pyview *vi
     return found->coro && (!same || found->coro == coro) ? 0 : -CAIRN_ENOTFOUND;
 }
 
+/* Its frames are on its thread's stack. */
+static bool runs(const struct cairn_pyread *read, uint32_t first)
+{
+    return first != CAIRN_PYCHAIN_END &&
+           cairn_pychains_runs(read, &read->tasks->chains.links.items[first]);
+}
+
 int cairn_pytasks_judge(struct cairn_pyread *read, struct cairn_pypages *pages,
                         struct cairn_pyfound *found, uint32_t first)
 {
@@ -101,8 +107,8 @@ int cairn_pytasks_judge(struct cairn_pyread *read, struct cairn_pypages *pages,
         return code;
     found->holds = code == 0 && found->holds;
     cairn_pychains_confirm(read, &read->tasks->chains, pages, first);
-    found->settled =
-        code == 0 && (!found->holds || cairn_pychains_holds(&read->tasks->chains, first));
+    found->settled = code == 0 && (!found->holds || runs(read, first) ||
+                                   cairn_pychains_holds(&read->tasks->chains, first));
     return 0;
 }
 

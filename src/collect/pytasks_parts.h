@@ -6,6 +6,7 @@
 #define CAIRN_PYTASKS_PARTS_H
 
 #include "pychains.h"
+#include "pyread_parts.h"
 #include "pystr.h"
 #include "pytaskplaces.h"
 #include "pytasks.h"
@@ -51,7 +52,7 @@ struct cairn_pytasks {
     CAIRN_VEC(struct cairn_pyfound) found; /* beside items */
     CAIRN_VEC(struct cairn_pyframe) frames;
     CAIRN_VEC(struct cairn_pyknown) known;
-    struct cairn_map known_index; /* reference, or where there is none address, to place in it */
+    struct cairn_map known_index; /* address, and reference, to place in it */
     struct cairn_pynamed names, names_again;
     struct cairn_buf own_names; /* of those that were looked at alone */
     uint64_t left_out;
