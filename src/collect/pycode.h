@@ -41,6 +41,7 @@ struct cairn_pycode_entry {
     bool named;               /* its strings could be read; else the code is [unknown] */
     bool hidden;              /* the interpreter's own, no traceback shows it */
     bool passed;              /* it was gone before it was read whole: see pypassed.h */
+    bool body;                /* of those: it is no function, but of a module or a class */
     bool yields;              /* until 3.10: its frame is a generator's: it yields, or awaits */
     uint64_t parts[CAIRN_PYCODE_PARTS]; /* the fingerprint */
     struct cairn_span text;         /* until 3.10: the instructions, as long as `units` is known */

@@ -311,6 +311,7 @@ int cairn_pypassed_add(struct cairn_pycodes *codes, const struct cairn_pyarrival
         .looked_ns = codes->looked_ns,
         .moved_ns = codes->looked_ns,
         .passed = true,
+        .body = is_body(codes, from),
     };
 
     cairn_pyarrival_fingerprint(codes->layout, from, made.parts);
@@ -337,21 +338,18 @@ int cairn_pypassed_add(struct cairn_pycodes *codes, const struct cairn_pyarrival
 
 static bool imports(const struct cairn_pycode_entry *entry)
 {
-    static const char file[] = "<frozen importlib._bootstrap";
-
-    return entry && entry->named && entry->code.file.size_bytes >= strlen(file) &&
-           memcmp(entry->code.file.data, file, strlen(file)) == 0 &&
+    return entry && entry->named && is_text(entry->code.file, "<frozen importlib._bootstrap>") &&
            (is_text(entry->code.name, "_call_with_frames_removed") ||
             is_text(entry->code.name, "exec_module"));
 }
 
 int cairn_pypassed_called_by(struct cairn_pycodes *codes, const struct cairn_pycode_entry *caller,
-                             struct cairn_pycode **ret_code)
+                             const struct cairn_pycode_entry *entry, struct cairn_pycode **ret_code)
 {
     struct cairn_pystr name = {.text = {(const uint8_t *)MODULE, strlen(MODULE)}};
 
     *ret_code = NULL;
-    if (!imports(caller))
+    if (!entry || !entry->body || !imports(caller))
         return 0;
     if (!codes->imported) {
         CAIRN_TRY(add_entry(codes, &codes->imported));

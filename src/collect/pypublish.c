@@ -21,7 +21,7 @@ static int show(struct cairn_pycontext *ctx, struct cairn_pykept *kept,
                 frame->code = &entry->code;
             else if (i > 0)
                 CAIRN_TRY(cairn_pypassed_called_by(
-                    ctx->codes, cairn_pycodes_find(ctx->codes, raw[-1].code), &frame->code));
+                    ctx->codes, cairn_pycodes_find(ctx->codes, raw[-1].code), entry, &frame->code));
             if (entry)
                 (void)cairn_pystack_offset(image, entry, raw->instr, &frame->offset);
             shown++;

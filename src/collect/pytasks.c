@@ -65,12 +65,17 @@ void cairn_pytasks_free(struct cairn_pytasks *tasks)
 
 /* --- The lists --- */
 
+static bool is_at_known(const struct cairn_pytasks *tasks, uint64_t address)
+{
+    uint64_t ignored;
+
+    return cairn_map_get(&tasks->known_index, address, 0, &ignored);
+}
+
 static bool is_known(const struct cairn_pytasks *tasks, const struct cairn_pyfound *found)
 {
-    uint64_t at;
-
-    return cairn_map_get(&tasks->known_index, found->address, 0, &at) ||
-           (found->reference && cairn_map_get(&tasks->known_index, found->reference, 0, &at));
+    return is_at_known(tasks, found->address) ||
+           (found->reference && is_at_known(tasks, found->reference));
 }
 
 /* One at a known place was looked at by itself before. */
@@ -102,6 +107,7 @@ static int take_task(struct cairn_pytasks *tasks, const struct cairn_pythread *t
     const struct cairn_pyfound found = {.address = address,
                                         .name = u64_at(object, places->task_name),
                                         .coro = u64_at(object, places->task_coro),
+                                        .loop = u64_at(object, CAIRN_PYTASK_LOOP),
                                         .first = CAIRN_PYCHAIN_END};
 
     return object[places->task_is_task] ? add_task(tasks, &task, &found) : -CAIRN_EDAMAGED;
@@ -124,10 +130,8 @@ static int walk_list(struct cairn_pyread *read, const struct cairn_pythread *thr
 
         CAIRN_TRY(cairn_pypages_get(&tasks->pages, &read->remote, node - places->task_node, object,
                                     (size_t)places->task_size));
-        if (u64_at(object, places->task_node + 8) != at) {
-            tasks->cut = true;
+        if (u64_at(object, places->task_node + 8) != at)
             return 0;
-        }
         code = node - places->task_node == running
                    ? 0 /* taken before the others */
                    : take_task(tasks, thread, node - places->task_node, running, object);
@@ -216,13 +220,13 @@ static const struct cairn_pythread *thread_at(const struct cairn_pyread *read, u
     return NULL;
 }
 
-static int index_known(struct cairn_pytasks *tasks, size_t at)
+/* `there`: what its reference leads to lies at its address. */
+static int index_known(struct cairn_pytasks *tasks, const struct cairn_pyknown *known, bool there)
 {
-    const struct cairn_pyknown *known = &tasks->known.items[at];
-
     if (known->reference)
-        CAIRN_TRY(cairn_map_put(&tasks->known_index, known->reference, 0, at));
-    return cairn_map_put(&tasks->known_index, known->address, 0, at);
+        CAIRN_TRY(cairn_map_put(&tasks->known_index, known->reference, 0, 0));
+    return there || !known->reference ? cairn_map_put(&tasks->known_index, known->address, 0, 0)
+                                      : 0;
 }
 
 /* Those that did not stand still in this round; who runs is known by another place then. */
@@ -233,17 +237,17 @@ static int note_known(struct cairn_pytasks *tasks)
         const struct cairn_pythread *thread = tasks->items.items[i].thread;
         size_t count = tasks->known.count;
 
-        if ((!found->alone && found->holds) || tasks->items.items[i].runs || count == KNOWN_MAX ||
+        if (!found->moved || !thread || tasks->items.items[i].runs || count == KNOWN_MAX ||
             is_known(tasks, found))
             continue;
         CAIRN_TRY(cairn_vec_reserve(&tasks->known, count + 1, KNOWN_MAX));
         tasks->known.items[count] = (struct cairn_pyknown){.address = found->address,
                                                            .reference = found->reference,
                                                            .loop = found->loop,
-                                                           .tstate = thread ? thread->tstate : 0,
+                                                           .tstate = thread->tstate,
                                                            .round = tasks->round};
         tasks->known.count = count + 1;
-        CAIRN_TRY(index_known(tasks, count));
+        CAIRN_TRY(index_known(tasks, &tasks->known.items[count], true));
     }
     return 0;
 }
@@ -257,8 +261,7 @@ static void forget_known(struct cairn_pyread *read)
     for (size_t i = 0; i < tasks->known.count; i++) {
         const struct cairn_pyknown *known = &tasks->known.items[i];
 
-        if (known->round + KNOWN_ROUNDS >= tasks->round &&
-            (!known->tstate || thread_at(read, known->tstate)))
+        if (known->round + KNOWN_ROUNDS >= tasks->round && thread_at(read, known->tstate))
             tasks->known.items[kept++] = *known;
     }
     tasks->known.count = kept;
@@ -270,6 +273,7 @@ static int take_known(struct cairn_pyread *read)
     struct cairn_pytasks *tasks = read->tasks;
 
     cairn_map_clear(&tasks->known_index);
+    tasks->chains.units = NULL; /* the copies of all pages are of the round before */
     for (size_t i = 0; i < tasks->known.count; i++) {
         struct cairn_pyknown *known = &tasks->known.items[i];
         const struct cairn_pytask task = {.thread = thread_at(read, known->tstate)};
@@ -279,27 +283,16 @@ static int take_known(struct cairn_pyread *read)
                                       .first = CAIRN_PYCHAIN_END};
 
         CAIRN_TRY(cairn_pytasks_follow_alone(read, &found, false, known));
-        if (found.coro != known->coro || !found.holds)
-            known->round = tasks->round;
-        known->coro = found.coro;
+        cairn_pyknown_met(known, found.holds ? found.coro : 0, tasks->round);
         known->address = found.address;
-        CAIRN_TRY(index_known(tasks, i));
-        if (found.holds)
-            CAIRN_TRY(add_task(tasks, &task, &found));
-        else
+        if (!found.holds)
             tasks->left_out += !found.alone;
+        else if (!is_at_known(tasks, found.address)) /* two references may lead to one */
+            CAIRN_TRY(add_task(tasks, &task, &found));
+        CAIRN_TRY(index_known(tasks, known, found.holds));
     }
+    tasks->chains.units = &tasks->pages;
     return 0;
-}
-
-/* Whether most tasks moved while all were read, or their list did. */
-static bool are_restless(const struct cairn_pytasks *tasks)
-{
-    size_t moved = 0;
-
-    for (size_t i = 0; i < tasks->found.count; i++)
-        moved += tasks->found.items[i].alone || !tasks->found.items[i].holds;
-    return tasks->cut || tasks->known.count || 2 * moved > tasks->found.count;
 }
 
 static int follow(struct cairn_pyread *read, size_t index)
@@ -468,7 +461,6 @@ static int look(struct cairn_pyread *read)
 
     tasks->items.count = tasks->found.count = 0;
     tasks->left_out = 0;
-    tasks->cut = false;
     tasks->round++;
     cairn_buf_clear(&tasks->own_names);
     cairn_pychains_clear(&tasks->chains);
@@ -481,11 +473,9 @@ static int look(struct cairn_pyread *read)
     CAIRN_TRY(read_names(read));
     CAIRN_TRY(judge_again(read));
     CAIRN_TRY(take_names(read));
-    if (are_restless(tasks))
-        CAIRN_TRY(note_known(tasks));
     if (cairn_pytasks_keeps_sets(read))
         drop_ended(read);
-    return 0;
+    return note_known(tasks);
 }
 
 /* --- What is handed out --- */
@@ -559,13 +549,20 @@ static int make_frames(struct cairn_pyread *read)
 }
 
 /* Frames of which it is not known where they lie have no address, nor has a coroutine that could
- * not be read. */
+ * not be read; where one lay when its thread was looked at, another may lie since. */
+static bool is_its(const struct cairn_pyframe *frame, const struct cairn_pytask *task)
+{
+    return task->frame && frame->address == task->frame &&
+           (!frame->code || !task->coroutine ||
+            frame->code->name.data == task->coroutine->name.data);
+}
+
 uint32_t cairn_pytask_start(const struct cairn_pytask *task)
 {
     const struct cairn_pythread *thread = task->thread;
     uint32_t at = 0;
 
-    while (at < thread->depth && (!task->frame || thread->frames[at].address != task->frame))
+    while (at < thread->depth && !is_its(&thread->frames[at], task))
         at++;
     return at;
 }

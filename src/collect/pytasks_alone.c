@@ -60,8 +60,10 @@ static int renew_in_list(struct cairn_pyread *read, const struct cairn_pyview *v
                                   u64_at(object, read->runtime.layout.object_type), &kind));
     found->coro = u64_at(object, places->task_coro);
     found->name = u64_at(object, places->task_name);
-    return kind == CAIRN_PYCHAIN_TASK && is_task(places, object, found->coro) ? 0
-                                                                              : -CAIRN_ENOTFOUND;
+    return kind == CAIRN_PYCHAIN_TASK && is_task(places, object, found->coro) &&
+                   u64_at(object, CAIRN_PYTASK_LOOP) == found->loop
+               ? 0
+               : -CAIRN_ENOTFOUND;
 }
 
 static int renew_in_set(struct cairn_pyread *read, const struct cairn_pyview *view,
@@ -105,10 +107,12 @@ int cairn_pytasks_judge(struct cairn_pyread *read, struct cairn_pypages *pages,
 
     if (is_final(code))
         return code;
+    found->moved = code == 0;
     found->holds = code == 0 && found->holds;
     cairn_pychains_confirm(read, &read->tasks->chains, pages, first);
     found->settled = code == 0 && (!found->holds || runs(read, first) ||
                                    cairn_pychains_holds(&read->tasks->chains, first));
+    found->moved &= !found->holds || !found->settled;
     return 0;
 }
 
@@ -124,8 +128,9 @@ static int want_task(struct cairn_pyread *read, const struct cairn_pyfound *foun
         CAIRN_TRY(cairn_pypages_want(&tasks->alone, known->pages[i], 1));
     CAIRN_TRY(cairn_pypages_want(&tasks->alone, found->address,
                                  sets ? tasks->sets.task_size : tasks->places.task_size));
-    CAIRN_TRY(
-        cairn_pypages_want(&tasks->alone, found->name, sizeof(((struct cairn_pystr *)0)->head)));
+    if (found->name)
+        CAIRN_TRY(cairn_pypages_want(&tasks->alone, found->name,
+                                     sizeof(((struct cairn_pystr *)0)->head)));
     if (found->reference)
         CAIRN_TRY(cairn_pypages_want(&tasks->alone,
                                      found->reference + read->runtime.layout.weakref_object, 8));
@@ -206,12 +211,13 @@ int cairn_pytasks_follow_alone(struct cairn_pyread *read, struct cairn_pyfound *
         int code, named;
 
         tasks->alone_count++;
+        found->settled = true;
         CAIRN_TRY(want_task(read, &at, first, known));
         CAIRN_TRY(cairn_pypages_begin(&tasks->alone, &read->remote, true));
         code = cairn_pytasks_renew(read, &view, same, &at);
-        if (code < 0) { /* it was over before it could be looked at */
-            found->alone = found->settled = true;
-            found->holds = false;
+        if (code < 0) { /* it was over before it could be looked at, or looked at again */
+            found->holds = found->holds && found->alone;
+            found->alone = true;
             return is_final(code) ? code : 0;
         }
         now = at;
@@ -230,6 +236,7 @@ int cairn_pytasks_follow_alone(struct cairn_pyread *read, struct cairn_pyfound *
             return named;
         if (!named)
             continue;
+        now.moved = found->moved;
         *found = now;
         found->alone = true;
         if (known)
@@ -237,6 +244,5 @@ int cairn_pytasks_follow_alone(struct cairn_pyread *read, struct cairn_pyfound *
         if (now.settled)
             return 0;
     }
-    found->settled = true;
     return 0;
 }

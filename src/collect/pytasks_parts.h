@@ -16,11 +16,13 @@
 
 struct cairn_pyfound {
     uint64_t address, name, coro;
-    uint64_t reference, loop; /* until 3.13: as in struct cairn_pytaskset_task */
-    uint32_t first;           /* link of its chain */
+    uint64_t reference; /* until 3.13: as in struct cairn_pytaskset_task */
+    uint64_t loop;
+    uint32_t first; /* link of its chain */
     bool named;
     bool holds;        /* it was still linked, with the same coroutine, when read again */
     bool settled;      /* … and no more is to be found out */
+    bool moved;        /* it went on, or was over, between two readings in one call */
     bool alone;        /* it was found, or found to be over, when looked at by itself, … */
     size_t name_at;    /* … and its name lies there in own_names … */
     size_t name_bytes; /* … and is so long */
@@ -36,12 +38,20 @@ struct cairn_pynamed {
 /* Where tasks come and go: when one is over, another mostly has its memory. */
 struct cairn_pyknown {
     uint64_t address, reference, loop;
-    uint64_t tstate;                     /* whose loop runs it; 0: a thread that is over */
-    uint64_t coro;                       /* that was last there */
-    uint64_t round;                      /* the last in which that was another, or none */
+    uint64_t tstate; /* whose loop runs it */
+    uint64_t coro;   /* that was there in the last round; 0: none that could be read */
+    uint64_t round;  /* the last in which another came there */
     uint64_t pages[CAIRN_PYKNOWN_PAGES]; /* that were looked at then … */
     unsigned page_count;                 /* … so many */
 };
+
+/* Notes which coroutine was there in a round; 0: none. */
+static inline void cairn_pyknown_met(struct cairn_pyknown *known, uint64_t coro, uint64_t round)
+{
+    if (coro && coro != known->coro)
+        known->round = round;
+    known->coro = coro;
+}
 
 struct cairn_pytasks {
     struct cairn_pytaskplaces places;  /* 3.14 on */
@@ -52,12 +62,11 @@ struct cairn_pytasks {
     CAIRN_VEC(struct cairn_pyfound) found; /* beside items */
     CAIRN_VEC(struct cairn_pyframe) frames;
     CAIRN_VEC(struct cairn_pyknown) known;
-    struct cairn_map known_index; /* address, and reference, to place in it */
+    struct cairn_map known_index; /* a set: address, and reference, of each */
     struct cairn_pynamed names, names_again;
     struct cairn_buf own_names; /* of those that were looked at alone */
     uint64_t left_out;
     uint64_t round;
-    bool cut;             /* the list changed while it was gone through */
     unsigned alone_count; /* tries to follow a task alone in this round */
 };
 

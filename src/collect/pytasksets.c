@@ -11,8 +11,7 @@
 #define SLOTS_MAX (UINT64_C(1) << 20) /* of a set: what lies behind them is not looked at */
 #define SLOTS_AT_ONCE 64
 #define LOOPS_NS UINT64_C(100000000)
-#define TASK_LOOP 16   /* behind the head of a task, as of every future, stands its loop … */
-#define TASK_FIRST 24  /* … and then the rest */
+#define TASK_FIRST 24  /* behind the loop of a task stands the rest */
 #define HOLDER_LOOP 16 /* until 3.11 a thread has its loop in an object of its own */
 
 static uint64_t u64_at(const uint8_t *data, uint64_t place)
@@ -262,7 +261,7 @@ static int tell(struct round *round, uint64_t address, uint64_t reference, bool 
     CAIRN_TRY(get(round, address, object, sets->task_size));
     task.coro = u64_at(object, sets->task_coro);
     task.name = u64_at(object, sets->task_coro + 8);
-    task.loop = u64_at(object, TASK_LOOP);
+    task.loop = u64_at(object, CAIRN_PYTASK_LOOP);
     task.thread = thread_of(round->read, sets, task.loop);
     if (!task.thread && !round->looked) {
         round->looked = true;
@@ -387,7 +386,7 @@ int cairn_pytasksets_renew(struct cairn_pyread *read, struct cairn_pytasksets *s
     CAIRN_TRY(get(&round, task->address, object, sets->task_size));
     task->coro = u64_at(object, sets->task_coro);
     task->name = u64_at(object, sets->task_coro + 8);
-    return u64_at(object, TASK_LOOP) == task->loop ? 0 : -CAIRN_ENOTFOUND;
+    return u64_at(object, CAIRN_PYTASK_LOOP) == task->loop ? 0 : -CAIRN_ENOTFOUND;
 }
 
 int cairn_pytasksets_is_there(const struct cairn_pyread *read, const struct cairn_pytasksets *sets,
@@ -400,7 +399,7 @@ int cairn_pytasksets_is_there(const struct cairn_pyread *read, const struct cair
         CAIRN_TRY(cairn_pyview_get(view, task->reference + read->runtime.layout.weakref_object,
                                    &referred, 8));
     CAIRN_TRY(cairn_pyview_get(view, task->address + sets->task_coro, &coro, 8));
-    CAIRN_TRY(cairn_pyview_get(view, task->address + TASK_LOOP, &loop, 8));
+    CAIRN_TRY(cairn_pyview_get(view, task->address + CAIRN_PYTASK_LOOP, &loop, 8));
     *ret_there = referred == task->address && coro == task->coro && loop == task->loop;
     return 0;
 }

@@ -33,6 +33,8 @@ struct cairn_pytasksets {
     uint32_t task_coro;  /* its name stands behind it */
 };
 
+#define CAIRN_PYTASK_LOOP 16 /* behind the head of a task, as of every future, stands its loop */
+
 /* A task, as it stood in the pages of this round. */
 struct cairn_pytaskset_task {
     uint64_t address, reference; /* the weak reference that led to it; 0: it runs */
