@@ -1,8 +1,6 @@
 #include "pybump.h"
 
-#define RETURNING_MAX                                                                              \
-    8 /* in a row: what one had, as it is taken down, has something taken down                     \
-       */
+#define RETURNING_MAX 8 /* in a row: each has something taken down as it is taken down */
 
 /* Nothing is left on the stack of a frame while its variables are taken down, from 3.13 on. */
 static bool is_returning(const struct cairn_pyimage *image, const struct cairn_pycodes *codes,

@@ -10,10 +10,8 @@
 #define NAMES CAIRN_PYPASSED_NAMES
 #define HEAD_BYTES CAIRN_PYPASSED_HEAD_BYTES
 #define CODES_MAX ((size_t)1 << 22)
-#define SHARED 3 /* references: of who makes a file name and gives it to the compiler, 2 */
-#define FILE_SPANS                                                                                 \
-    4                /* in which a file is found, opened and compiled, with functions of its own   \
-                      */
+#define SHARED 3     /* references: of who makes a file name and gives it to the compiler, 2 */
+#define FILE_SPANS 4 /* in which a file with functions of its own is found and compiled */
 #define ALIKE_MAX 8  /* of one name, that are over in one copy */
 #define OPTIMIZED 1u /* of co_flags, which stands in front of the first line */
 #define MODULE "<module>"
