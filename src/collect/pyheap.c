@@ -6,6 +6,7 @@
 #include "pyframe.h"
 #include "pyfresh.h"
 #include "pylinks.h"
+#include "pylost.h"
 
 /* What a chain is followed with. */
 struct trail {
@@ -259,6 +260,8 @@ static int settle_at(struct trail *trail, uint64_t address, bool last)
     size_t holds = 0, same;
     int code = follow(trail, address, &check);
 
+    if (code == -CAIRN_EDAMAGED && check == CAIRN_PYCHECK_GENERATOR && !kept->later)
+        CAIRN_TRY(cairn_pylost_keep(ctx));
     if (code == -CAIRN_EDAMAGED)
         kept->refused_tick = kept->ticks;
     kept->thread.trimmed = kept->thread.unchecked = false;
@@ -279,6 +282,8 @@ static int settle_at(struct trail *trail, uint64_t address, bool last)
         if (code == 0)
             code = judge_all(trail, same, &holds, &check);
         CAIRN_TRY(cairn_pylinks_note_owners(ctx, kept, same));
+        if (code == 0 && status == CAIRN_PYSTACK_OK)
+            CAIRN_TRY(cairn_pylost_graft(ctx));
     }
     if (code == 0)
         return cairn_pykept_take(ctx, kept, status, check);
@@ -314,6 +319,7 @@ int cairn_pyheap_settle(struct cairn_pycontext *ctx, struct cairn_pykept *kept, 
     int code;
 
     cairn_pyahead_clear(&ctx->ahead);
+    ctx->inner.count = 0;
     code = settle_at(&trail, current, last && !count);
 
     kept->later = true;

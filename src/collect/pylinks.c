@@ -15,6 +15,9 @@
                          */
 #define GAP_RARE 256    /* one in so many calls from there is too seldom to be believed at once */
 #define GAP_MAX 2048
+#define GAP_USUAL                                                                                  \
+    8               /* one in so many is often enough to be believed of what was over when copied  \
+                     */
 #define GAP_TIMES 8 /* so many times it must have been seen there, where stacks are refused */
 #define MEAN_MASK UINT64_C(0xffff) /* in such a value: one in how many it is, … */
 #define READ_SHIFT 16              /* … the read that it was seen in last, … */
@@ -286,6 +289,17 @@ static int note_sighting(struct cairn_pycontext *ctx, const struct cairn_pykept 
     return code == -CAIRN_ELIMIT ? 0 : code;
 }
 
+/* Whether such calls were seen to be made from there, and not hardly ever. */
+static bool is_met(const struct cairn_pycontext *ctx, const struct cairn_pyraw *caller,
+                   const struct cairn_pyraw *callee, uint64_t instr)
+{
+    uint64_t known;
+
+    return cairn_map_get(&ctx->calls, SITE_KEY | cairn_pynotes_key(caller),
+                         instr << 32 | cairn_pynotes_key(callee), &known) &&
+           !(known & FIRST_BIT) && (known & MEAN_MASK) <= GAP_RARE;
+}
+
 /* Whether a link that was over when it was copied is one that is hardly ever seen while it lasts.
  */
 static bool is_rare(const struct cairn_pycontext *ctx, const struct cairn_pyraw *caller,
@@ -298,6 +312,44 @@ static bool is_rare(const struct cairn_pycontext *ctx, const struct cairn_pyraw 
         return (known & MEAN_MASK) > GAP_RARE;
     (void)cairn_map_get(&ctx->calls, key_a, place, &total);
     return total > GAP_RARE;
+}
+
+int cairn_pylinks_place(struct cairn_pycontext *ctx, struct cairn_pyraw *caller,
+                        const struct cairn_pyraw *callee)
+{
+    struct cairn_pyraw there = *caller;
+    uint64_t site;
+    int named;
+
+    if (!recall(ctx, &there, callee))
+        return 0;
+    named = cairn_pycodes_site(ctx->codes, caller->entry, callee->entry, caller->instr, &site);
+    CAIRN_TRY(named);
+    if (named)
+        there.instr = site;
+    else if (is_rare(ctx, &there, callee))
+        return 0;
+    caller->instr = there.instr;
+    return 1;
+}
+
+/* A call that was over when it was copied is counted as well: of what is called for a moment hardly
+ * any other is ever seen. Its caller may have gone on since, so it is believed only of a place from
+ * which little else is called. */
+static int note_over(struct cairn_pycontext *ctx, const struct cairn_pykept *kept,
+                     const struct cairn_pyraw *caller, const struct cairn_pyraw *callee)
+{
+    uint64_t key_a = SITE_KEY | cairn_pynotes_key(caller), place = caller->instr << 32;
+    uint64_t total = 0, known = 0, mean;
+    bool ignored;
+
+    CAIRN_TRY(note_sighting(ctx, kept, caller, callee, true, &ignored));
+    (void)cairn_map_get(&ctx->calls, key_a, place, &total);
+    (void)cairn_map_get(&ctx->calls, key_a, place | cairn_pynotes_key(callee), &known);
+    mean = known & MEAN_MASK;
+    if (!known || known & FIRST_BIT || mean > GAP_USUAL || GAP_TIMES * mean > total)
+        return 0;
+    return note_call(ctx, caller, callee);
 }
 
 /* The caller stands where it called from now, and at `copied` in its copy. A generator may have
@@ -343,8 +395,11 @@ int cairn_pylinks_judge(struct cairn_pycontext *ctx, struct cairn_pykept *kept,
         if (!rare || hooked || (named && site == caller->instr) || kept->thread.still ||
             cairn_pykept_is_steady(kept, caller, callee, &again))
             return note_call(ctx, caller, callee);
-        return refuse(CAIRN_PYCHECK_CALLER, ret_check);
+        if (!named || !is_met(ctx, caller, callee, site))
+            return refuse(CAIRN_PYCHECK_CALLER, ret_check);
     }
+    if (!runs && held && calls && !named && !hooked && !callee->generator && !kept->thread.still)
+        CAIRN_TRY(note_over(ctx, kept, caller, callee));
     if (runs && hooked)
         return 0;
     /* Of who stands still all copies are of one moment: what they say is so, odd as it looks. */

@@ -23,6 +23,11 @@ int cairn_pylinks_judge(struct cairn_pycontext *ctx, struct cairn_pykept *kept,
 bool cairn_pylinks_may_resume(const struct cairn_pycontext *ctx, const struct cairn_pyraw *caller,
                               const struct cairn_pyraw *callee);
 
+/* Puts a caller, which may have gone on, to where it calls such a callee, if it was ever seen to.
+ * 1: so it is; 0: it does not, or hardly ever; or -CAIRN_ENOMEM, -CAIRN_EGONE or -CAIRN_EPERM. */
+int cairn_pylinks_place(struct cairn_pycontext *ctx, struct cairn_pyraw *caller,
+                        const struct cairn_pyraw *callee);
+
 /* Brings near what will be asked of the frames of the walk, but for the `same` outermost. */
 void cairn_pylinks_prefetch(const struct cairn_pycontext *ctx, const struct cairn_pykept *kept,
                             size_t same);

@@ -189,8 +189,10 @@ def test_the_span_cuts_what_goes_on_behind_it(cairn, python, place_of_python):
 
 
 def test_a_region_cuts_what_is_shown(cairn, interpreter, place):
-    """What threads did within it: no more, no less; and what the slow ones have more of."""
-    _, rows, done = record(cairn, interpreter, place, "uneven")
+    """What threads did within it: no more, no less; and what the slow ones have more of. A tick counts
+    whole, so each of 120 edges is off by a third of an interval or more: at 1 kHz 4 ms together, by
+    chance three times that once in some hundred runs."""
+    _, rows, done = record(cairn, interpreter, place, "uneven", options=("-r", "4khz"))
     file, truth = cairn.folder / "x.cairn", done.last_json()["regions"]
     taken = sorted(truth["page"])
     mean_s = {"slow": sum(taken[-6:]) / 6, "middle": sum(taken[15:45]) / 30}

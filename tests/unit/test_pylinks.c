@@ -18,6 +18,7 @@ struct world {
     struct cairn_pytable table;
     struct cairn_pyread_stats stats;
     struct cairn_pycode_entry entries[3];
+    struct cairn_pycodes codes;
     struct cairn_pycontext ctx;
     struct cairn_pykept kept;
     struct cairn_pyraw caller;
@@ -30,14 +31,20 @@ static int setup(void **state)
     memset(&world, 0, sizeof(world));
     memset(&world.layout, 0xff, sizeof(world.layout)); /* it has none of all members */
     world.table.executing = 1;
-    world.ctx = (struct cairn_pycontext){
-        .layout = &world.layout, .table = &world.table, .stats = &world.stats};
+    assert_int_equal(cairn_pycodes_init(&world.codes, NULL, &world.layout, &world.table, NULL), 0);
+    assert_int_equal(cairn_vec_reserve(&world.codes.entries, 3, 3), 0);
+    world.ctx = (struct cairn_pycontext){.layout = &world.layout,
+                                         .table = &world.table,
+                                         .stats = &world.stats,
+                                         .codes = &world.codes};
     cairn_map_init(&world.ctx.calls, NOTES_MAX);
     cairn_map_init(&world.kept.resumers, NOTES_MAX);
     for (uint32_t i = 0; i < 3; i++) {
         world.entries[i].code.number = i;
         world.entries[i].named = true;
+        world.codes.entries.items[i] = &world.entries[i];
     }
+    world.codes.entries.count = 3;
     world.caller = (struct cairn_pyraw){
         .address = 0x1000, .instr = 8, .state = 1, .entered = true, .entry = &world.entries[0]};
     *state = &world;
@@ -48,6 +55,7 @@ static int teardown(void **state)
 {
     struct world *world = *state;
 
+    cairn_pycodes_release(&world->codes);
     cairn_map_release(&world->ctx.calls);
     cairn_map_release(&world->kept.resumers);
     return 0;
@@ -151,6 +159,88 @@ static void test_what_cannot_be_counted_is_believed(void **state)
     assert_int_equal(judge(world, 0x3000, 2), 0);
 }
 
+/* Likewise, of a call that was over when it was copied. */
+static void judge_over(struct world *world, uint32_t number)
+{
+    const struct cairn_pyraw callee = {.address = 0x3000,
+                                       .previous = world->caller.address,
+                                       .entered = true,
+                                       .entry = &world->entries[number]};
+    enum cairn_pycheck check;
+
+    (void)cairn_pylinks_judge(&world->ctx, &world->kept, &world->caller, &callee, &check);
+    world->kept.ticks++;
+}
+
+static int place(struct world *world, uint32_t number)
+{
+    const struct cairn_pyraw callee = {.address = 0x3000, .entry = &world->entries[number]};
+    struct cairn_pyraw caller = world->caller;
+    int code;
+
+    caller.instr = 0;
+    code = cairn_pylinks_place(&world->ctx, &caller, &callee);
+    assert_int_equal(caller.instr, code > 0 ? 8 : 0);
+    return code;
+}
+
+static void test_what_is_called_for_a_moment_is_learned_though_it_is_over(void **state)
+{
+    struct world *world = *state;
+
+    judge_over(world, 2);
+    assert_int_equal(place(world, 2), 0);
+    for (int i = 0; i < 20; i++)
+        judge_over(world, 2);
+    assert_int_equal(place(world, 2), 1);
+}
+
+static void test_not_where_others_are_called(void **state)
+{
+    struct world *world = *state;
+
+    for (int i = 0; i < 100; i++) {
+        for (int k = 0; k < 20; k++, world->kept.ticks++)
+            assert_int_equal(judge(world, 0x2000, 1), 0);
+        judge_over(world, 2);
+    }
+    assert_int_equal(place(world, 2), 0);
+    assert_int_equal(place(world, 1), 1);
+}
+
+/* A caller that is copied after its callee, which ran, has gone on meanwhile: to where it calls
+ * something else, and was never seen to call this. */
+static void test_who_went_on_called_where_it_calls_by_name(void **state)
+{
+    struct world *world = *state;
+    struct cairn_pycallsite site = {.unit = 20, .name = 0};
+    uint64_t name = 0x7000;
+
+    world->caller.code = 0x4000;
+    world->entries[0].sites = &site;
+    world->entries[0].site_count = 1;
+    world->entries[0].names = &name;
+    world->entries[0].name_count = 1;
+    world->entries[2].parts[CAIRN_PYPART_NAME] = name;
+    assert_int_equal(cairn_vec_reserve(&world->ctx.walk, 1, 1), 0);
+    world->ctx.walk.items[0] = world->caller;
+    world->ctx.walk.count = 1;
+    assert_int_equal(cairn_pylinks_note_owners(&world->ctx, &world->kept, 0), 0);
+    call_often(world);
+    assert_int_equal(judge(world, 0x3000, 2), -CAIRN_EDAMAGED);
+    world->kept.ticks++;
+    world->caller.instr = 40;
+    for (int i = 0; i < 2; i++, world->kept.ticks++)
+        assert_int_equal(judge(world, 0x3000, 2), 0);
+    for (int i = 0; i < 4; i++, world->kept.ticks++) {
+        world->caller.instr = 8;
+        assert_int_equal(judge(world, 0x3000, 2), 0);
+        assert_int_equal(world->caller.instr, 40);
+    }
+    assert_int_equal(world->stats.inferred, 4);
+    cairn_vec_release(&world->ctx.walk);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -163,6 +253,11 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_first_calls_are_believed_unless_frames_move, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(test_what_cannot_be_counted_is_believed, setup, teardown),
+        cmocka_unit_test_setup_teardown(
+            test_what_is_called_for_a_moment_is_learned_though_it_is_over, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_not_where_others_are_called, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_who_went_on_called_where_it_calls_by_name, setup,
+                                        teardown),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
