@@ -36,7 +36,8 @@ static int refuse_name(const char *name, struct cairn_err *err)
         cairn_nearest_try(&nearest, cairn_query_name(i));
     if (cairn_nearest_best(&nearest) != NULL)
         cairn_err_add(err, "Did you mean %s?", cairn_nearest_best(&nearest));
-    cairn_err_add(err, "There are overview, table, function FUNCTION and flame [STACK].");
+    cairn_err_add(err, "There are overview, table, function FUNCTION, flame [STACK], graph and "
+                       "timeline.");
     return -CAIRN_EUSAGE;
 }
 
@@ -90,10 +91,10 @@ int cairn_ask(const struct cairn_model *model, const char *name, const char *sub
     query.root = query.kind == CAIRN_QUERY_FLAME ? subject : NULL;
     query.depth_max = (size_t)settings->depth;
     query.least = (double)settings->cutoff_ppm / PPM_ALL;
+    query.slices = (unsigned)settings->slices;
     CAIRN_TRY(check(&query, subject, settings, err));
     CAIRN_TRY(cairn_show_filter(settings, &filter, err));
-    filter.threads_joined = true;
-    CAIRN_TRY(cairn_tally_make(model, &filter, &tally, err));
+    CAIRN_TRY(cairn_query_tally_make(model, &query, &filter, &tally, err));
     code = cairn_query_json(&tally, &query, out, err);
     cairn_tally_release(&tally);
     /* 127, "not found", is about programs and files, not about what is in a recording. */

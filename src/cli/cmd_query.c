@@ -14,7 +14,7 @@
  */
 static bool is_of_all(const char *query)
 {
-    return !strcmp(query, "overview") || !strcmp(query, "table");
+    return strcmp(query, "function") != 0 && strcmp(query, "flame") != 0;
 }
 
 /* A first word that is a query means the newest recording; a file that is called so is ./FILE. */
@@ -26,7 +26,8 @@ static int split_words(const struct cairn_words *words, struct cairn_words *ret_
     *ret_file = (struct cairn_words){words->items, files};
     if (words->count <= files) {
         cairn_err_set(err, -CAIRN_EUSAGE, 0, "query", "`cairn query` needs a query");
-        cairn_err_add(err, "There are overview, table, function FUNCTION and flame [STACK].");
+        cairn_err_add(err, "There are overview, table, function FUNCTION, flame [STACK], graph and "
+                           "timeline.");
         return -CAIRN_EUSAGE;
     }
     *ret_query = words->items[files];

@@ -137,18 +137,22 @@ const struct cairn_command cairn_commands[] = {
     {.name = "query",
      .bit = CAIRN_FOR_QUERY,
      .run = cairn_cmd_query,
-     .synopsis = "[OPTIONS] [FILE] overview | table | function FUNCTION | flame [STACK]",
+     .synopsis = "[OPTIONS] [FILE] overview | table | function FUNCTION | flame [STACK] | graph | "
+                 "timeline",
      .brief = "one view of the page, as JSON",
      .max_words = 4,
      .detail =
          "overview is the verdict with the first functions; table the rows of --by; function "
          "its callers, callees and lines; flame the boxes of the flame graph, of all stacks "
-         "or of those on STACK. Functions and stacks have handles (f-..., s-...), which stay the "
+         "or of those on STACK; graph the functions with who called whom; timeline what each "
+         "thread did in each slice of the time. Functions and stacks have handles (f-..., s-...), "
+         "which stay the "
          "same in every query and recording: FUNCTION and STACK take them. docs/json.md names "
          "every key. `cairn view` answers the same below /api/.",
      .example = "cairn query overview\n"
                 "cairn query table --by line --limit 5\n"
-                "cairn query flame --depth 3 --cutoff 1"},
+                "cairn query flame --depth 3 --cutoff 1\n"
+                "cairn query timeline --slices 20"},
     {.name = "export",
      .bit = CAIRN_FOR_EXPORT,
      .run = cairn_cmd_export,

@@ -257,11 +257,11 @@ static int settle_at(struct trail *trail, uint64_t address, bool last)
     struct cairn_pykept *kept = trail->kept;
     enum cairn_pycheck check = CAIRN_PYCHECK_MOVED;
     enum cairn_pystack_status status = CAIRN_PYSTACK_OK;
-    size_t holds = 0, same;
+    size_t holds = 0, same, grafted = 0;
     int code = follow(trail, address, &check);
 
     if (code == -CAIRN_EDAMAGED && check == CAIRN_PYCHECK_GENERATOR && !kept->later)
-        CAIRN_TRY(cairn_pylost_keep(ctx));
+        CAIRN_TRY(cairn_pylost_keep(ctx, kept));
     if (code == -CAIRN_EDAMAGED)
         kept->refused_tick = kept->ticks;
     kept->thread.trimmed = kept->thread.unchecked = false;
@@ -283,10 +283,13 @@ static int settle_at(struct trail *trail, uint64_t address, bool last)
             code = judge_all(trail, same, &holds, &check);
         CAIRN_TRY(cairn_pylinks_note_owners(ctx, kept, same));
         if (code == 0 && status == CAIRN_PYSTACK_OK)
-            CAIRN_TRY(cairn_pylost_graft(ctx));
+            CAIRN_TRY(cairn_pylost_graft(ctx, same, &grafted));
     }
-    if (code == 0)
-        return cairn_pykept_take(ctx, kept, status, check);
+    if (code == 0) {
+        CAIRN_TRY(cairn_pykept_take(ctx, kept, status, check));
+        kept->raws.count -= grafted; /* what is over says nothing of the next time */
+        return 0;
+    }
     if (code == -CAIRN_EDAMAGED && last)
         return torn(ctx, kept, holds, check);
     return code;
@@ -324,8 +327,10 @@ int cairn_pyheap_settle(struct cairn_pycontext *ctx, struct cairn_pykept *kept, 
 
     kept->later = true;
     for (size_t i = 0; i < count && code == -CAIRN_EDAMAGED; i++) {
-        trail.earlier = moments[i] + 1;
-        code = settle_at(&trail, kept->currents[moments[i]], last && i + 1 == count);
+        size_t moment = moments[ctx->inner.count ? count - 1 - i : i];
+
+        trail.earlier = moment + 1;
+        code = settle_at(&trail, kept->currents[moment], last && i + 1 == count);
     }
     kept->later = false;
     return code;

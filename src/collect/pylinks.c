@@ -92,8 +92,7 @@ static uint8_t unit_of(const struct cairn_pyraw *raw, uint64_t instr)
     return entry->units && instr / 2 < entry->unit_count ? entry->units[instr / 2] : 0;
 }
 
-/* A hook of the program's (sys.settrace) is called from anywhere, also before its frame runs. */
-static bool is_hooked(const struct cairn_pycontext *ctx, const struct cairn_pykept *kept)
+bool cairn_pylinks_is_hooked(const struct cairn_pycontext *ctx, const struct cairn_pykept *kept)
 {
     return cairn_pykept_field(kept, ctx->layout->thread_trace) ||
            cairn_pykept_field(kept, ctx->layout->thread_profile);
@@ -314,6 +313,43 @@ static bool is_rare(const struct cairn_pycontext *ctx, const struct cairn_pyraw 
     return total > GAP_RARE;
 }
 
+/* A call that was over when it was copied counts as well, where one was seen that was not: of what
+ * is called for a moment hardly any is. Its caller may have gone on since, to what C does for it,
+ * so it counts only where nothing is called in so many words (an operator), and is believed only
+ * where little else is called. */
+static int note_over(struct cairn_pycontext *ctx, const struct cairn_pykept *kept,
+                     const struct cairn_pyraw *caller, const struct cairn_pyraw *callee)
+{
+    uint64_t key_a = SITE_KEY | cairn_pynotes_key(caller), place = caller->instr << 32;
+    uint64_t key_b = place | cairn_pynotes_key(callee), total = 0, known = 0, mean;
+    bool ignored;
+
+    if ((unit_of(caller, caller->instr) & (CAIRN_PYUNIT_CALLER | CAIRN_PYUNIT_CALL)) !=
+            CAIRN_PYUNIT_CALLER ||
+        !cairn_map_get(&ctx->calls, key_a, key_b, &known))
+        return 0;
+    CAIRN_TRY(note_sighting(ctx, kept, caller, callee, true, &ignored));
+    (void)cairn_map_get(&ctx->calls, key_a, place, &total);
+    (void)cairn_map_get(&ctx->calls, key_a, key_b, &known);
+    mean = known & MEAN_MASK;
+    if (known & FIRST_BIT || mean > GAP_USUAL || GAP_TIMES * mean > total)
+        return 0;
+    return note_call(ctx, caller, callee);
+}
+
+/* Whether a generator that stood at `copied` in its copy has the same resumer at `instr`. */
+static bool has_same_resumer(const struct cairn_pycontext *ctx, const struct cairn_pyraw *caller,
+                             uint64_t instr, uint64_t copied)
+{
+    uint64_t key = cairn_pynotes_key(caller);
+    uint32_t then, now;
+
+    return instr == copied ||
+           (cairn_pynotes_known(&ctx->calls, RESUMER_KEY | (uint32_t)copied, key, &then) &&
+            cairn_pynotes_known(&ctx->calls, RESUMER_KEY | (uint32_t)instr, key, &now) &&
+            then == now);
+}
+
 int cairn_pylinks_place(struct cairn_pycontext *ctx, struct cairn_pyraw *caller,
                         const struct cairn_pyraw *callee)
 {
@@ -327,29 +363,11 @@ int cairn_pylinks_place(struct cairn_pycontext *ctx, struct cairn_pyraw *caller,
     CAIRN_TRY(named);
     if (named)
         there.instr = site;
-    else if (is_rare(ctx, &there, callee))
+    if (!is_met(ctx, caller, callee, there.instr) ||
+        (caller->generator && !has_same_resumer(ctx, caller, there.instr, caller->instr)))
         return 0;
     caller->instr = there.instr;
     return 1;
-}
-
-/* A call that was over when it was copied is counted as well: of what is called for a moment hardly
- * any other is ever seen. Its caller may have gone on since, so it is believed only of a place from
- * which little else is called. */
-static int note_over(struct cairn_pycontext *ctx, const struct cairn_pykept *kept,
-                     const struct cairn_pyraw *caller, const struct cairn_pyraw *callee)
-{
-    uint64_t key_a = SITE_KEY | cairn_pynotes_key(caller), place = caller->instr << 32;
-    uint64_t total = 0, known = 0, mean;
-    bool ignored;
-
-    CAIRN_TRY(note_sighting(ctx, kept, caller, callee, true, &ignored));
-    (void)cairn_map_get(&ctx->calls, key_a, place, &total);
-    (void)cairn_map_get(&ctx->calls, key_a, place | cairn_pynotes_key(callee), &known);
-    mean = known & MEAN_MASK;
-    if (!known || known & FIRST_BIT || mean > GAP_USUAL || GAP_TIMES * mean > total)
-        return 0;
-    return note_call(ctx, caller, callee);
 }
 
 /* The caller stands where it called from now, and at `copied` in its copy. A generator may have
@@ -359,13 +377,7 @@ static int note_over(struct cairn_pycontext *ctx, const struct cairn_pykept *kep
 static int infer(struct cairn_pycontext *ctx, struct cairn_pyraw *caller, uint64_t copied,
                  enum cairn_pycheck *ret_check)
 {
-    uint64_t key = cairn_pynotes_key(caller);
-    uint32_t then, now;
-
-    if (caller->generator && caller->instr != copied &&
-        !(cairn_pynotes_known(&ctx->calls, RESUMER_KEY | (uint32_t)copied, key, &then) &&
-          cairn_pynotes_known(&ctx->calls, RESUMER_KEY | (uint32_t)caller->instr, key, &now) &&
-          then == now)) {
+    if (caller->generator && !has_same_resumer(ctx, caller, caller->instr, copied)) {
         caller->instr = copied; /* what holds of a torn stack is as it was seen */
         return refuse(CAIRN_PYCHECK_GENERATOR, ret_check);
     }
@@ -379,7 +391,7 @@ int cairn_pylinks_judge(struct cairn_pycontext *ctx, struct cairn_pykept *kept,
 {
     const struct cairn_pytable *table = ctx->table;
     bool runs = cairn_pyframe_runs(table, callee), held = cairn_pyframe_runs(table, caller);
-    bool hooked = is_hooked(ctx, kept), odd = false, rare, settled, again;
+    bool hooked = cairn_pylinks_is_hooked(ctx, kept), odd = false, rare, settled, again;
     bool calls = !caller->entry->units || unit_of(caller, caller->instr) & CAIRN_PYUNIT_CALLER;
     /* A generator has a caller only while that is in the call that resumes it. */
     bool hangs = runs || (callee->generator && !is_lost(callee));
@@ -398,8 +410,6 @@ int cairn_pylinks_judge(struct cairn_pycontext *ctx, struct cairn_pykept *kept,
         if (!named || !is_met(ctx, caller, callee, site))
             return refuse(CAIRN_PYCHECK_CALLER, ret_check);
     }
-    if (!runs && held && calls && !named && !hooked && !callee->generator && !kept->thread.still)
-        CAIRN_TRY(note_over(ctx, kept, caller, callee));
     if (runs && hooked)
         return 0;
     /* Of who stands still all copies are of one moment: what they say is so, odd as it looks. */
@@ -413,6 +423,8 @@ int cairn_pylinks_judge(struct cairn_pycontext *ctx, struct cairn_pykept *kept,
         return infer(ctx, caller, copied, ret_check);
     }
     settled = is_settled(kept, caller) && is_settled(kept, callee);
+    if (settled && !runs && held && !hooked && !callee->generator && !is_lost(callee))
+        CAIRN_TRY(note_over(ctx, kept, caller, callee));
     if (settled && mend(ctx, caller, callee) && !is_rare(ctx, caller, callee))
         return infer(ctx, caller, copied, ret_check);
     if (runs && held && cairn_pykept_is_steady(kept, caller, callee, &again))

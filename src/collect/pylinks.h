@@ -23,8 +23,13 @@ int cairn_pylinks_judge(struct cairn_pycontext *ctx, struct cairn_pykept *kept,
 bool cairn_pylinks_may_resume(const struct cairn_pycontext *ctx, const struct cairn_pyraw *caller,
                               const struct cairn_pyraw *callee);
 
-/* Puts a caller, which may have gone on, to where it calls such a callee, if it was ever seen to.
- * 1: so it is; 0: it does not, or hardly ever; or -CAIRN_ENOMEM, -CAIRN_EGONE or -CAIRN_EPERM. */
+/* Whether a hook of the program's (sys.settrace) is called from anywhere, also before its frame
+ * runs. */
+bool cairn_pylinks_is_hooked(const struct cairn_pycontext *ctx, const struct cairn_pykept *kept);
+
+/* Puts a caller, which may have gone on, to where it was seen to call such a callee, more than once
+ * and not hardly ever. 1: so it is; 0: it was not seen to, or is a generator that others resume
+ * there; or -CAIRN_ENOMEM, -CAIRN_EGONE or -CAIRN_EPERM. */
 int cairn_pylinks_place(struct cairn_pycontext *ctx, struct cairn_pyraw *caller,
                         const struct cairn_pyraw *callee);
 

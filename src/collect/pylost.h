@@ -1,11 +1,12 @@
 /* pylost.h: calls that were over when they were copied, and whose frames do not tell any more who
  * called them (3.8 to 3.10).
  *
- * A frame keeps its code and its caller until it serves another call. Of a function that is on the
- * stack more than once not all frames are kept for it, though: what is left over goes to a list of
- * free ones, whose next one stands where the caller stood. So whoever was called for a moment, and
- * its callers that are over as well, lead away from the stack. Whose calls they were is known; they
- * belong onto the innermost frame of the next moment that is known to make such a call.
+ * A frame keeps its code and its caller until it serves another call, if it is the one that its
+ * code keeps for the next call. Of a function that is on the stack more than once others are left
+ * over; they go to a list of free ones, and the next of those stands where the caller stood
+ * (frame_dealloc of Objects/frameobject.c). So whoever was called for a moment leads away from the
+ * stack, by itself or by a caller that is over as well. Whose calls they were is known; they belong
+ * onto the innermost frame of another moment of the same read that makes such a call.
  * Threads: one.
  */
 #ifndef CAIRN_PYLOST_H
@@ -13,13 +14,13 @@
 
 #include "pythread.h"
 
-/* Keeps what the walk begins with, as far as each calls the one in front of it: it led to no root,
- * from a frame that is nobody's generator. Asks for code that is not known, or not for sure. 0 or
- * -CAIRN_ENOMEM. */
-int cairn_pylost_keep(struct cairn_pycontext *ctx);
+/* Keeps what the walk, which led to no root, begins with, as far as callers are told. 0 or a
+ * negative code. */
+int cairn_pylost_keep(struct cairn_pycontext *ctx, const struct cairn_pykept *kept);
 
-/* Puts what was kept onto the walk, which holds. 0, also where nothing was kept or nobody there
- * makes such a call; or -CAIRN_ENOMEM, -CAIRN_EGONE or -CAIRN_EPERM. */
-int cairn_pylost_graft(struct cairn_pycontext *ctx);
+/* Puts what was kept onto the walk, which holds, and whose `same` outermost frames stood there
+ * before this read as well. *ret_count: how many frames that are, 0 where nobody is known to have
+ * called them. 0 or a negative code. */
+int cairn_pylost_graft(struct cairn_pycontext *ctx, size_t same, size_t *ret_count);
 
 #endif

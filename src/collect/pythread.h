@@ -83,7 +83,8 @@ struct cairn_pycontext { /* what all threads of a reader share */
     struct cairn_pycodes *codes;
     struct cairn_pyread_stats *stats;
     struct cairn_pyraws walk;   /* scratch */
-    struct cairn_pyraws inner;  /* scratch: a walk that led to no root, outermost first */
+    struct cairn_pyraws inner;  /* scratch: a walk that led to no root, outermost first, or, until
+                                   3.10, what can be told of it, innermost first */
     CAIRN_VEC(bool) used;       /* scratch: which of a thread's `others` the chain went through */
     uint64_t frame_type;        /* until 3.10: of all frames; 0: not met yet */
     struct cairn_pyahead ahead; /* until 3.10: scratch: frames that no read was planned for */

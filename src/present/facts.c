@@ -134,7 +134,12 @@ static void gather_environment(const struct cairn_tally *tally, struct cairn_fac
     facts->callless = equals(cairn_model_env(model, "import.stacks"), "none");
     facts->inferred =
         facts->callless || equals(cairn_model_env(model, "import.stacks"), "inferred");
-    facts->timeless = equals(cairn_model_env(model, "import.times"), "none");
+    facts->timeless = cairn_facts_is_timeless(model);
+}
+
+bool cairn_facts_is_timeless(const struct cairn_model *model)
+{
+    return equals(cairn_model_env(model, "import.times"), "none");
 }
 
 const char *cairn_facts_inference(const struct cairn_model *model)

@@ -1,18 +1,19 @@
-#include "query.h"
+#include "query_parts.h"
 
 #include "boxes.h"
 #include "escape.h"
+#include "facts.h"
 #include "handle.h"
 
 #define OVERVIEW_ROWS 10
+#define CELLS_MAX 400000 /* of a timeline: more, and there are fewer slices */
 
 const char *cairn_query_name(size_t kind)
 {
     static const char *const names[] = {
-        [CAIRN_QUERY_OVERVIEW] = "overview",
-        [CAIRN_QUERY_TABLE] = "table",
-        [CAIRN_QUERY_FUNCTION] = "function",
-        [CAIRN_QUERY_FLAME] = "flame",
+        [CAIRN_QUERY_OVERVIEW] = "overview", [CAIRN_QUERY_TABLE] = "table",
+        [CAIRN_QUERY_FUNCTION] = "function", [CAIRN_QUERY_FLAME] = "flame",
+        [CAIRN_QUERY_GRAPH] = "graph",       [CAIRN_QUERY_TIMELINE] = "timeline",
     };
 
     return kind < CAIRN_QUERY_COUNT ? names[kind] : NULL;
@@ -198,9 +199,45 @@ static int put_view(struct cairn_json *json, const struct cairn_tally *tally,
         return put_lines(json, tally, query, out, err);
     case CAIRN_QUERY_FLAME:
         return put_flame(json, tally, query, out, err);
+    case CAIRN_QUERY_GRAPH:
+        return cairn_query_put_graph(json, tally, query, out, err);
+    case CAIRN_QUERY_TIMELINE:
+        return cairn_query_put_timeline(json, tally, out);
     default:
         return cairn_report_json_table(json, tally, &query->report, out, err);
     }
+}
+
+/* As many slices as are wanted, or half as many until there is room. */
+static int make_slices(const struct cairn_model *model, struct cairn_filter *filter,
+                       struct cairn_tally *ret_tally, struct cairn_err *err)
+{
+    int code;
+
+    filter->threads_joined = false;
+    do {
+        code = cairn_tally_make_up_to(model, filter, filter->slices > 1 ? CELLS_MAX : SIZE_MAX,
+                                      ret_tally, err);
+        filter->slices /= 2;
+    } while (code == -CAIRN_ELIMIT && filter->slices > 0);
+    return code;
+}
+
+int cairn_query_tally_make(const struct cairn_model *model, const struct cairn_query *query,
+                           struct cairn_filter *filter, struct cairn_tally *ret_tally,
+                           struct cairn_err *err)
+{
+    if (query->kind != CAIRN_QUERY_TIMELINE) {
+        filter->threads_joined = true;
+        return cairn_tally_make(model, filter, ret_tally, err);
+    }
+    if (cairn_facts_is_timeless(model) || cairn_filter_is_of_sums(filter)) {
+        cairn_err_set(err, -CAIRN_EUSAGE, 0, "query", "there is no timeline of that");
+        cairn_err_add(err, "It is of sums, which do not say when anything was.");
+        return -CAIRN_EUSAGE;
+    }
+    filter->slices = query->slices;
+    return make_slices(model, filter, ret_tally, err);
 }
 
 int cairn_query_json(const struct cairn_tally *tally, const struct cairn_query *query,

@@ -44,6 +44,8 @@ QUERIES = {
         ["function", "told"],
         ["base_s", "rankable", "samples_wanted", "rows", "callers", "callees", "counted"]),
     "flame [STACK]": (["flame"], []),
+    "graph": (["graph"], ["rows"]),
+    "timeline": (["timeline", "--slices", "20"], []),
 }  # fmt: skip
 
 

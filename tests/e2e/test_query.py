@@ -8,7 +8,8 @@ import harness
 from test_view import NO_DESKTOP, serving
 
 ARGUMENTS = ["overview", "table --by line --limit 5", "table --metric cpu --sort total",
-             "function told", "flame", "flame --depth 2 --cutoff 5", "flame --by line --limit 9"]
+             "function told", "flame", "flame --depth 2 --cutoff 5", "flame --by line --limit 9",
+             "graph --cutoff 5", "timeline --slices 7"]
 
 
 @pytest.fixture(scope="module")
@@ -59,6 +60,65 @@ def test_boxes_are_the_stacks_of_the_export(cairn, recording, by, lines):
         assert abs(box["self_s"] * 1e6 - selves.get(path, 0)) <= 1
 
 
+def test_the_graph_is_that_of_the_stacks(cairn, recording):
+    """Each call has the time of the collapsed stacks that hold it, and there are no others."""
+    stacks = cairn.collapsed(recording, "--lines", "none")
+    calls = {}
+    for stack, value in stacks.items():
+        for call in {*zip((None, *stack), stack)}:
+            calls[call] = calls.get(call, 0) + value
+    graph = ask(cairn, recording, "graph", "--cutoff", "0")
+    names = {row["handle"]: harness.Frame(row["qualname"], row["file"]) for row in graph["rows"]}
+    names[None] = None
+    found = {(names[edge["caller"]], names[edge["callee"]]): edge for edge in graph["edges"]}
+    assert len(found) == len(graph["edges"]) and set(found) == set(calls)
+    assert graph["left_out"] == graph["edges_left_out"] == 0
+    for call, edge in found.items():
+        assert abs(edge["total_s"] * 1e6 - calls[call]) <= len(stacks)
+    lengths = [edge["total_s"] for edge in graph["edges"]]
+    assert lengths == sorted(lengths, reverse=True)
+    assert graph["rows"] == cairn.report(recording, "--sort", "total", "--idle")["rows"]
+
+
+def test_what_a_graph_leaves_out_is_told(cairn, recording):
+    whole = ask(cairn, recording, "graph", "--cutoff", "0")
+    for options in (["--limit", "4"], ["--cutoff", "10"]):
+        graph = ask(cairn, recording, "graph", *options)
+        assert graph["rows"] == whole["rows"][:len(graph["rows"])] and graph["left_out"] > 0
+        assert len(graph["rows"]) + graph["left_out"] == len(whole["rows"])
+        assert len(graph["edges"]) + graph["edges_left_out"] == len(whole["edges"])
+        kept = {None, *(row["handle"] for row in graph["rows"])}
+        assert all({edge["caller"], edge["callee"]} <= kept for edge in graph["edges"])
+
+
+STATES = ["running", "gil_wait", "runnable", "blocked", "idle", "stopped", "unknown"]
+
+
+@pytest.mark.parametrize("options", [[], ["--thread", "MainThread"], ["--from", "200ms", "--to", "600ms"]])
+def test_the_timeline_adds_up_to_the_states(cairn, recording, options):
+    timeline, report = (of(cairn, recording, options) for of in (
+        lambda cairn, file, more: ask(cairn, file, "timeline", "--slices", "20", *more),
+        lambda cairn, file, more: cairn.report(file, *more)))
+    assert timeline["slices"] == 20 and timeline["states"] == report["states"]
+    sums = {state: sum(sum(row[state] or []) for row in timeline["rows"]) for state in STATES}
+    sums["blocked"] += sums.pop("idle")
+    assert sums == pytest.approx({state: report["states"][f"{state}_s"] for state in sums}, abs=1e-6)
+    end_s = timeline["from_s"] + timeline["slice_s"] * timeline["slices"]
+    assert timeline["from_s"] == (0.2 if options and options[0] == "--from" else 0)
+    wall_s = report["recording"]["wall_s"]  # until it ended, a moment after its last tick
+    assert end_s == pytest.approx(min(0.6, wall_s) if "--to" in options else wall_s, abs=0.002)
+
+
+def test_each_slice_has_what_the_report_has_of_that_time(cairn, recording):
+    timeline = ask(cairn, recording, "timeline", "--slices", "4")
+    for i in range(4):
+        begin, end = (f"{timeline['slice_s'] * k:.9f}s" for k in (i, i + 1))
+        states = cairn.report(recording, "--from", begin, "--to", end)["states"]
+        for state in ("running", "runnable", "gil_wait"):
+            of_slice_s = sum(row[state][i] for row in timeline["rows"] if row[state])
+            assert of_slice_s == pytest.approx(states[f"{state}_s"], abs=1e-6)
+
+
 def test_a_handle_leads_to_the_function(cairn, recording):
     row = next(row for row in ask(cairn, recording, "table")["rows"] if row["qualname"] == "spin")
     by_handle = ask(cairn, recording, "function", row["handle"])
@@ -106,6 +166,7 @@ def test_the_newest_recording_is_meant_when_none_is_named(cairn, recording, fold
     (["flame", "s-1"], "16 digits"), (["flame", "s-0000000000000000"], "no handle of a stack"),
     (["flame", "--by", "thread"], "by function or by line"), (["flame", "--cutoff", "101"], "100"),
     (["function", "a", "b"], '"b"'), (["table", "--by", "task"], "--by task"),
+    (["timeline", "--slices", "0"], "1 to 10000"), (["timeline", "--task", "x"], "no timeline"), (["graph", "x"], "takes no"),
     (["table", "--focus", "("], "as Python's re reads them"), (["table", "--ignore", "*x"], "as Python's re reads them"),
 ], ids=str)  # fmt: skip
 def test_what_is_asked_wrong_is_said(cairn, recording, words, said):
@@ -114,9 +175,16 @@ def test_what_is_asked_wrong_is_said(cairn, recording, words, said):
 
 
 def test_the_file_may_stand_behind_what_is_about_nothing_else(cairn, recording):
-    for query in ("overview", "table"):
+    for query in ("overview", "table", "graph", "timeline"):
         wanted = cairn("query", recording, query, "--limit", "2").expect().json()
         assert cairn("query", query, "--limit", "2", recording).expect().json() == wanted
+
+
+def test_what_has_no_times_has_no_timeline(cairn, folder):
+    (folder / "x.txt").write_text("main;work 3\n")
+    ended = cairn("query", "x.txt", "timeline").expect(harness.USAGE)
+    assert ended.out == b"" and "no timeline" in ended.talk
+    assert cairn("query", "x.txt", "graph").expect().json()["edges"][0]["total_share"] == 1
 
 
 def test_what_cannot_be_read_is_one_clear_answer(cairn, folder):

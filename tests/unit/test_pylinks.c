@@ -11,6 +11,7 @@
 
 #define OFTEN 3000
 #define NOTES_MAX 1024
+#define UNITS 64
 
 /* A frame that calls others from one place, through a variable. */
 struct world {
@@ -21,6 +22,7 @@ struct world {
     struct cairn_pycodes codes;
     struct cairn_pycontext ctx;
     struct cairn_pykept kept;
+    uint8_t units[UNITS];
     struct cairn_pyraw caller;
 };
 
@@ -172,7 +174,8 @@ static void judge_over(struct world *world, uint32_t number)
     world->kept.ticks++;
 }
 
-static int place(struct world *world, uint32_t number)
+/* Where the caller is known to call it; 0: nowhere. */
+static uint64_t place(struct world *world, uint32_t number)
 {
     const struct cairn_pyraw callee = {.address = 0x3000, .entry = &world->entries[number]};
     struct cairn_pyraw caller = world->caller;
@@ -180,32 +183,84 @@ static int place(struct world *world, uint32_t number)
 
     caller.instr = 0;
     code = cairn_pylinks_place(&world->ctx, &caller, &callee);
-    assert_int_equal(caller.instr, code > 0 ? 8 : 0);
-    return code;
+    assert_true(code == 0 || code == 1);
+    assert_int_equal(caller.instr != 0, code);
+    return caller.instr;
 }
 
+static void know_owners(struct world *world)
+{
+    assert_int_equal(cairn_vec_reserve(&world->ctx.walk, 2, 2), 0);
+    world->ctx.walk.items[0] = (struct cairn_pyraw){.address = 0x3000};
+    world->ctx.walk.items[1] = world->caller;
+    world->ctx.walk.count = 2;
+    assert_int_equal(cairn_pylinks_note_owners(&world->ctx, &world->kept, 0), 0);
+    cairn_vec_release(&world->ctx.walk);
+}
+
+/* Nothing is believed the first time, nor soon, where frames do not hang together. */
 static void test_what_is_called_for_a_moment_is_learned_though_it_is_over(void **state)
 {
     struct world *world = *state;
 
-    judge_over(world, 2);
+    world->entries[0].units = world->units;
+    world->entries[0].unit_count = UNITS;
+    world->units[4] = CAIRN_PYUNIT_CALLER; /* an operator */
+    know_owners(world);
+    world->kept.ticks = world->kept.refused_tick = 10;
+    for (int i = 0; i < 20; i++)
+        judge_over(world, 2);
+    assert_int_equal(place(world, 2), 0); /* it may have been called from elsewhere all the time */
+    (void)judge(world, 0x3000, 2);
     assert_int_equal(place(world, 2), 0);
     for (int i = 0; i < 20; i++)
         judge_over(world, 2);
-    assert_int_equal(place(world, 2), 1);
+    assert_int_equal(place(world, 2), 8);
 }
 
 static void test_not_where_others_are_called(void **state)
 {
     struct world *world = *state;
 
+    world->entries[0].units = world->units;
+    world->entries[0].unit_count = UNITS;
+    world->units[4] = CAIRN_PYUNIT_CALLER;
+    know_owners(world);
     for (int i = 0; i < 100; i++) {
         for (int k = 0; k < 20; k++, world->kept.ticks++)
             assert_int_equal(judge(world, 0x2000, 1), 0);
+        if (i == 1) {
+            world->kept.refused_tick = world->kept.ticks;
+            (void)judge(world, 0x3000, 2);
+        }
         judge_over(world, 2);
     }
     assert_int_equal(place(world, 2), 0);
-    assert_int_equal(place(world, 1), 1);
+    assert_int_equal(place(world, 1), 8);
+}
+
+/* After what is called by an unnamed variable something else is called, which lasts. */
+static void test_nor_where_calls_are_made_in_so_many_words(void **state)
+{
+    struct world *world = *state;
+
+    world->entries[0].units = world->units;
+    world->entries[0].unit_count = UNITS;
+    world->units[4] = world->units[10] = CAIRN_PYUNIT_CALLER | CAIRN_PYUNIT_CALL;
+    know_owners(world);
+    world->kept.ticks = 10;
+    for (int i = 0; i < 3; i++, world->kept.ticks++)
+        assert_int_equal(judge(world, 0x3000, 2), 0);
+    assert_int_equal(place(world, 2), 8);
+    world->caller.instr = 20;
+    world->kept.refused_tick = world->kept.ticks;
+    (void)judge(world, 0x3000, 2);
+    for (int i = 0; i < 20; i++) {
+        world->caller.instr = 20; /* in the next copy, too; it is put to where it called from */
+        judge_over(world, 2);
+        assert_int_equal(world->caller.instr, 8);
+    }
+    assert_int_equal(place(world, 2), 8);
 }
 
 /* A caller that is copied after its callee, which ran, has gone on meanwhile: to where it calls
@@ -222,10 +277,7 @@ static void test_who_went_on_called_where_it_calls_by_name(void **state)
     world->entries[0].names = &name;
     world->entries[0].name_count = 1;
     world->entries[2].parts[CAIRN_PYPART_NAME] = name;
-    assert_int_equal(cairn_vec_reserve(&world->ctx.walk, 1, 1), 0);
-    world->ctx.walk.items[0] = world->caller;
-    world->ctx.walk.count = 1;
-    assert_int_equal(cairn_pylinks_note_owners(&world->ctx, &world->kept, 0), 0);
+    know_owners(world);
     call_often(world);
     assert_int_equal(judge(world, 0x3000, 2), -CAIRN_EDAMAGED);
     world->kept.ticks++;
@@ -238,7 +290,6 @@ static void test_who_went_on_called_where_it_calls_by_name(void **state)
         assert_int_equal(world->caller.instr, 40);
     }
     assert_int_equal(world->stats.inferred, 4);
-    cairn_vec_release(&world->ctx.walk);
 }
 
 int main(void)
@@ -256,6 +307,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(
             test_what_is_called_for_a_moment_is_learned_though_it_is_over, setup, teardown),
         cmocka_unit_test_setup_teardown(test_not_where_others_are_called, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_nor_where_calls_are_made_in_so_many_words, setup,
+                                        teardown),
         cmocka_unit_test_setup_teardown(test_who_went_on_called_where_it_calls_by_name, setup,
                                         teardown),
     };

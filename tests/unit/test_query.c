@@ -80,6 +80,8 @@ static void test_golden_answers(void **state)
         {"query_unknown.json", CAIRN_QUERY_TABLE, NULL, -1, 0, 0, 0, CAIRN_METRIC_GIL},
         {"query_function.json", CAIRN_QUERY_FUNCTION, "main", -1, 0, 0, 0, CAIRN_METRIC_WALL},
         {"query_flame.json", CAIRN_QUERY_FLAME, NULL, -1, 0, 3, 0.01, CAIRN_METRIC_WALL},
+        {"query_graph.json", CAIRN_QUERY_GRAPH, NULL, -1, 4, 0, 0.01, CAIRN_METRIC_WALL},
+        {"query_timeline.json", CAIRN_QUERY_TIMELINE, NULL, -1, 0, 0, 0, CAIRN_METRIC_WALL},
         {"query_flame_line.json", CAIRN_QUERY_FLAME, NULL, CAIRN_BY_LINE, 6, 0, 0,
          CAIRN_METRIC_CPU},
     };
@@ -88,8 +90,14 @@ static void test_golden_answers(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof(answers) / sizeof(answers[0]); i++) {
         struct cairn_query query = query_of(answers[i].kind);
-        struct cairn_tally tally = tally_by(model, answers[i].metric);
+        struct cairn_filter filter;
+        struct cairn_tally tally;
         struct cairn_outlet out;
+
+        cairn_filter_init(&filter);
+        filter.metric = answers[i].metric;
+        filter.slices = answers[i].kind == CAIRN_QUERY_TIMELINE ? 4 : 0;
+        tally = tally_of(model, &filter);
 
         query.report.of = answers[i].of;
         query.report.by = answers[i].by;
