@@ -142,11 +142,10 @@ struct cairn_settings { /* plain values; what they mean is for the commands */
     uint64_t port, quit_after_ns;
     uint64_t tool_port; /* CAIRN_CHOICE_NONE: the tool's own */
     const char *browser, *prof_file;
-    uint64_t depth, cutoff_ppm;     /* of a flame graph: boxes, 0: all; part of the whole */
-    uint64_t slices;                /* of a timeline */
-    uint64_t prof_format, colormap; /* enum cairn_prof_format; as cairn_option_colormap() */
-    uint64_t graph_depth;           /* calls; CAIRN_CHOICE_NONE: any */
-    const char *before;             /* a recording that is compared with */
+    uint64_t depth, cutoff_ppm, slices; /* of a flame graph; of a timeline */
+    uint64_t prof_format, colormap;     /* enum cairn_prof_format; as cairn_option_colormap() */
+    uint64_t graph_depth;               /* calls; CAIRN_CHOICE_NONE: any */
+    const char *before;                 /* a recording that is compared with */
     const char *root, *leaf, *skew, *list_functions;
     bool by_self, strip, wrap, show_samples;
     const char *dot_tolerance;

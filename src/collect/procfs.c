@@ -88,9 +88,10 @@ int cairn_proc_stat(pid_t pid, pid_t tid, struct cairn_proc_stat *ret_stat)
         return got == 0 ? -CAIRN_EGONE : -CAIRN_EDAMAGED;
     if (sscanf(close + 1,
                " %c %d %*d %*d %*d %*d %u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %ld %*d %llu"
-               " %*u %*d %*u %*u %*u %llu %*u %*u %*u %*u %*u %*u %*u %*u %*u %*d %*d %*u %*u %*u"
+               " %*u %*d %*u %*u %*u %llu %*u %*u %*u %*u %*u %*u %*u %*u %*u %*d %d %*u %*u %*u"
                " %*u %*d %*u %*u %*u %llu",
-               &stat.state, &ppid, &flags, &threads, &start_ticks, &start_stack, &arg_start) != 7)
+               &stat.state, &ppid, &flags, &threads, &start_ticks, &start_stack, &stat.processor,
+               &arg_start) != 8)
         return -CAIRN_EDAMAGED;
     stat.ppid = ppid;
     /* The first thread waits as a zombie for the others: where one of them calls exec, till that is

@@ -23,6 +23,7 @@ struct cairn_proc_stat {
     uint64_t start_ns; /* since boot, in steps of a clock tick; tells incarnations of a pid apart */
     uint64_t start_stack; /* where its first stack begins: drawn by exec, kept by fork. 0: hidden,
                            * or not known yet in the middle of an exec */
+    int processor;        /* that it runs on, or last did */
     char comm[CAIRN_COMM_BYTES];
 };
 

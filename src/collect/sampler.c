@@ -271,7 +271,10 @@ static bool look_at_workers(struct cairn_sampler *sampler, struct cairn_subject 
         if (subject->remains.open)
             worker->read_ns = 0; /* its book is to be read now */
         active = cairn_worker_look(worker, now_ns);
-
+        if (worker->put_off) {
+            sampler->put_off_pid = subject->pid;
+            sampler->put_off_tid = worker->tid;
+        }
         *ret_ran = *ret_ran || worker->cpu_delta_ns;
         /* A short turn may have been counted ahead: only its entry in the book shows it. */
         subject->ran = subject->ran || *ret_ran || worker->book_at_ns == now_ns;
@@ -420,6 +423,7 @@ int cairn_sampler_tick(struct cairn_sampler *sampler, uint64_t number, uint64_t 
 {
     CAIRN_TRY(cairn_writer_tick(sampler->writer, number, now_ns));
     sampler->stats.ticks++;
+    sampler->put_off_tid = 0;
     cairn_spare_begin(&sampler->spare, now_ns);
     cairn_processes_find(sampler, now_ns);
     for (size_t i = 0; i < sampler->subjects.count;) {

@@ -39,6 +39,7 @@ struct cairn_sampler {
     uint64_t
         since_ns;     /* since boot: what a process did before is not of the recording; 0: all is */
     uint64_t last_ns; /* time of the tick before */
+    pid_t put_off_pid, put_off_tid; /* a thread that was put off before this tick; 0: none was */
     struct cairn_spare spare;
     CAIRN_VEC(struct cairn_subject *) subjects;
     struct cairn_pyfiles files;

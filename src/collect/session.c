@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "apart.h"
 #include "clock.h"
 #include "environment.h"
 #include "format.h"
@@ -37,6 +38,7 @@ struct session {
     struct cairn_perf_watch *watch;
     struct cairn_sampler sampler;
     struct cairn_urgency urgency;
+    struct cairn_apart apart;
     struct rlimit files; /* how many may be open, as it was; 0: not changed */
     bool made; /* the file, by us: nobody else's is taken away when nothing was recorded */
     pid_t root;
@@ -336,6 +338,7 @@ static int sample_until_over(struct session *s)
             cairn_urgency_woke(&s->urgency, now_ns - s->due_ns, now_ns);
         }
         CAIRN_TRY(take_tick(s, now_ns));
+        cairn_apart_look(&s->apart, s->sampler.put_off_pid, s->sampler.put_off_tid, now_ns);
         CAIRN_TRY(judge_attached(s, false, now_ns));
         tell_began(s);
         if (now_ns >= s->target_at_ns) {

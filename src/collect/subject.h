@@ -67,7 +67,7 @@ struct cairn_worker { /* a thread of a subject */
     uint64_t ahead_ns;                   /* of waiting that was told before schedstat said so */
     uint64_t cpu_carry_ns, runq_carry_ns; /* below a quantum, or without room: for a later row */
     uint64_t cpu_delta_ns, runq_delta_ns; /* of this tick */
-    bool ran;                             /* at this tick */
+    bool ran, put_off; /* at this tick; before it, for a moment, though it wanted to run */
 
     struct cairn_wait wait; /* what it waits for, or last did */
     struct cairn_run run;

@@ -42,8 +42,7 @@ static int set(int32_t nice, uint64_t turn_ns)
     return (int)syscall(SYS_sched_setattr, 0, &attr, 0);
 }
 
-/* Whether more threads want a processor than there are; also when it is not known. */
-static bool is_crowded(void)
+bool cairn_urgency_is_crowded(void)
 {
     int fd = cairn_io_open("/proc/loadavg", O_RDONLY, 0);
     char text[128] = "";
@@ -140,7 +139,7 @@ void cairn_urgency_raise(struct cairn_urgency *urgency, uint64_t interval_ns)
     urgency->most_ns = interval_ns / 4 > LATE_NS ? interval_ns / 4 : LATE_NS;
     urgency->cpu_ns = cairn_clock_own_cpu_ns();
     urgency->woke_ns = urgency->worked_ns = cairn_clock_mono_ns();
-    if (is_crowded())
+    if (cairn_urgency_is_crowded())
         go_first(urgency, urgency->woke_ns);
 }
 
@@ -155,7 +154,7 @@ void cairn_urgency_woke(struct cairn_urgency *urgency, uint64_t late_ns, uint64_
     if (now_ns < urgency->ask_ns)
         return;
     urgency->ask_ns = now_ns + urgency->wait_ns / ROOM_ASKS;
-    if (is_crowded())
+    if (cairn_urgency_is_crowded())
         urgency->until_ns = now_ns + urgency->wait_ns;
     else if (now_ns >= urgency->until_ns)
         step_back(urgency, now_ns);

@@ -32,6 +32,9 @@ struct cairn_urgency { /* all zero: nothing was changed */
     uint64_t woke_ns;           /* when it last woke, or had done its work */
 };
 
+/* Whether more threads want a processor than there are; also when it is not known. */
+bool cairn_urgency_is_crowded(void);
+
 /* Best effort: what is refused stays as it was. It is going to wake every `interval_ns`. */
 void cairn_urgency_raise(struct cairn_urgency *urgency, uint64_t interval_ns);
 /* It slept, and wanted to wake `late_ns` ago. */

@@ -280,6 +280,7 @@ bool cairn_worker_look(struct cairn_worker *worker, uint64_t now_ns)
     bool there = true;
 
     forget_deltas(worker);
+    worker->put_off = false;
     worker->still = !active;
     if (active && worker->has_book)
         there = look_at_queued(worker, moved, now_ns);
@@ -287,8 +288,12 @@ bool cairn_worker_look(struct cairn_worker *worker, uint64_t now_ns)
         look_at_clock(worker);
     if (moved || worker->cpu_delta_ns || !worker->still)
         worker->wait.seen = false;
-    if (there)
+    if (there) {
+        worker->put_off =
+            moved && worker->runs &&
+            worker->cpu_delta_ns + worker->runq_delta_ns + LOSS_NS >= now_ns - worker->look_ns;
         worker->look_ns = now_ns;
+    }
     return active && !(queued && worker->queued);
 }
 
