@@ -435,6 +435,11 @@ class LineProfiler:
 
     # --- what came of it ---
 
+    @property
+    def timer_unit(self):
+        """Seconds that a time in the stats stands for."""
+        return UNIT
+
     def get_stats(self):
         scale = self._lines.unit() / UNIT
         sums = {}
@@ -462,6 +467,13 @@ class LineProfiler:
 
     def print_stats(self, stream=None, output_unit=None, **options):
         self.get_stats().print(stream=stream, output_unit=output_unit, **options)
+
+
+def load_ipython_extension(shell):
+    """`%load_ext cairn.line_profiler`: %lprun alone."""
+    from cairn import _ipython
+
+    shell.register_magic_function(_ipython.CairnMagics(shell).lprun, "line", "lprun")
 
 
 # --- @profile in a program ---

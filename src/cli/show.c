@@ -85,7 +85,7 @@ static int check_moments(const struct cairn_filter *filter, struct cairn_err *er
         return -CAIRN_EUSAGE;
     }
     cairn_err_set(err, -CAIRN_EUSAGE, 0, "filter",
-                  "when calls that were counted took place was not kept");
+                  "calls that were counted are summed over the whole recording");
     cairn_err_add(err, "Leave out --from, --to, --while and --region, or --metric counted.");
     return -CAIRN_EUSAGE;
 }

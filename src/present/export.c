@@ -97,7 +97,7 @@ int cairn_export(const struct cairn_exporter *exporter, const struct cairn_tally
                              exporter->name, tally->filter.task ? "tasks" : "calls");
         cairn_err_add(err, tally->filter.task ? "Leave out --task."
                                               : "Leave out --metric counted; what `cairn run "
-                                                "--timeline` kept is drawn.");
+                                                "--timeline` kept perfetto and chrome draw.");
         return code;
     }
     code = exporter->write(tally, options, out);

@@ -95,3 +95,12 @@ def test_a_cell_is_sampled(folder):
     took_s = float(re.search(r"^it took (\S+)$", ended.text, re.M)[1])
     (busy,) = [row for row in cairn.report(file)["rows"] if row["name"] == "busy"]
     assert abs(busy["self_s"] - took_s) < 0.15 + cairn.blind_s(file, ended), busy
+
+
+def test_lprun_comes_with_its_module_alone(folder):
+    calls = ["shell.run_cell('%lprun -f inner -z outer(4)')",
+             "print(shell.find_line_magic('prun').__func__.__module__)",
+             "import importlib",
+             "print(importlib.import_module(sys.argv[1]).LineProfiler().timer_unit)"]
+    ours, theirs = (session(folder, module, *calls) for module in ("cairn.line_profiler", "line_profiler"))
+    assert masked(ours.text) == masked(theirs.text) and "inner" in ours.text

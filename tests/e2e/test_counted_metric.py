@@ -71,9 +71,10 @@ def test_differences_are_told(cairn, counted, python, folder):
 
 
 @pytest.mark.parametrize("words, says", [
-    (["report", "--metric", "counted", "--from", "1ms"], "was not kept"),
-    (["report", "--metric", "counted", "--while", "gc"], "was not kept"),
+    (["report", "--metric", "counted", "--from", "1ms"], "the whole recording"),
+    (["report", "--metric", "counted", "--while", "gc"], "the whole recording"),
     (["export", "-f", "chrome", "--metric", "counted"], "shows when things were"),
+    (["export", "-f", "firefox", "--metric", "counted"], "kept perfetto and chrome draw"),
 ])  # fmt: skip
 def test_what_sums_do_not_tell_is_refused(cairn, counted, words, says):
     ended = cairn(*words, counted[0]).expect(122)
