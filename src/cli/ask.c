@@ -45,6 +45,7 @@ static int check(const struct cairn_query *query, const char *subject,
                  const struct cairn_settings *settings, struct cairn_err *err)
 {
     bool is_flame = query->kind == CAIRN_QUERY_FLAME;
+    bool has_rows = query->kind != CAIRN_QUERY_GRAPH && query->kind != CAIRN_QUERY_TIMELINE;
 
     if (query->kind == CAIRN_QUERY_FUNCTION && subject == NULL) {
         cairn_err_set(err, -CAIRN_EUSAGE, 0, "query", "the query function needs a FUNCTION");
@@ -55,14 +56,15 @@ static int check(const struct cairn_query *query, const char *subject,
     if (subject != NULL && query->kind != CAIRN_QUERY_FUNCTION && !is_flame)
         return cairn_err_set(err, -CAIRN_EUSAGE, 0, "query", "the query %s takes no \"%.100s\"",
                              cairn_query_name(query->kind), subject);
-    if (settings->by == CAIRN_BY_TASK ||
+    if (settings->by == CAIRN_BY_TASK || (!has_rows && settings->by != CAIRN_CHOICE_NONE) ||
         (is_flame && settings->by != CAIRN_CHOICE_NONE && settings->by != CAIRN_BY_FUNCTION &&
          settings->by != CAIRN_BY_LINE)) {
         cairn_err_set(err, -CAIRN_EUSAGE, 0, "query", "the query %s has no such rows",
                       cairn_query_name(query->kind));
         cairn_err_add(err, "%s",
-                      is_flame ? "Stacks are by function or by line."
-                               : "`cairn report --by task --json` tells of tasks.");
+                      !has_rows  ? "Leave out --by."
+                      : is_flame ? "Stacks are by function or by line."
+                                 : "`cairn report --by task --json` tells of tasks.");
         return -CAIRN_EUSAGE;
     }
     return 0;

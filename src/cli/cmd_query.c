@@ -64,7 +64,7 @@ int cairn_cmd_query(struct cairn_call *call)
         cairn_outlet_init(&outlet, STDOUT_FILENO, "stdout");
         code = cairn_ask(model, query, subject, &call->settings,
                          file.count > 0 ? file.items[0] : cairn_buf_cstr(&path), &outlet, &err);
-        if (code < 0)
+        if (code < 0 && outlet.sys == 0)
             cairn_outlet_release(&outlet); /* half an answer is none */
         else
             code = cairn_outlet_finish(&outlet, code, &err);

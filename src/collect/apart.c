@@ -1,17 +1,16 @@
 #include "apart.h"
 
 #include <sched.h>
-#include <stdbool.h>
 
 #include "procfs.h"
 #include "urgency.h"
 
 #define LOOKS 4
-#define WAIT_NS UINT64_C(50000000) /* at first: where it was no use, it doubles … */
+#define WAIT_NS UINT64_C(50000000) /* at first; it doubles, unless the last time … */
 #define WAIT_MOST_NS UINT64_C(6400000000)
+#define USEFUL 16 /* … was of use for so many times as long */
 
-/* To any other of the processors that this thread may use. */
-static bool leave(int processor)
+bool cairn_apart_leave(int processor)
 {
     cpu_set_t allowed, others;
 
@@ -39,9 +38,9 @@ void cairn_apart_look(struct cairn_apart *apart, pid_t pid, pid_t tid, uint64_t 
     apart->looks = 0;
     here = sched_getcpu();
     if (here >= 0 && here < CPU_SETSIZE && cairn_proc_stat(pid, tid, &stat) == 0 &&
-        stat.processor == here && !cairn_urgency_is_crowded() && leave(here))
-        apart->wait_ns = WAIT_NS;
-    else if (apart->wait_ns == 0)
+        stat.processor == here && !cairn_urgency_is_crowded())
+        (void)cairn_apart_leave(here);
+    if (now_ns - apart->from_ns >= USEFUL * apart->wait_ns)
         apart->wait_ns = WAIT_NS;
     else if (apart->wait_ns < WAIT_MOST_NS)
         apart->wait_ns *= 2;

@@ -9,6 +9,7 @@
 #ifndef CAIRN_APART_H
 #define CAIRN_APART_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -16,6 +17,9 @@ struct cairn_apart {           /* all zero: nothing was seen */
     unsigned looks;            /* in a row, before which somebody was put off */
     uint64_t from_ns, wait_ns; /* not before; so long from the last time */
 };
+
+/* To any other of the processors that this thread may use. False: there is none, or very many. */
+bool cairn_apart_leave(int processor);
 
 /* A look is over, before which `tid` of `pid` wanted a processor all the time and was put off; 0:
  * nobody was. Best effort. */

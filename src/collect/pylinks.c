@@ -15,6 +15,7 @@
                          */
 #define GAP_RARE 256    /* one in so many calls from there is too seldom to be believed at once */
 #define GAP_MAX 2048
+#define GAP_SELDOM 64
 #define GAP_USUAL                                                                                  \
     8               /* one in so many is often enough to be believed of what was over when copied  \
                      */
@@ -299,6 +300,18 @@ static bool is_met(const struct cairn_pycontext *ctx, const struct cairn_pyraw *
            !(known & FIRST_BIT) && (known & MEAN_MASK) <= GAP_RARE;
 }
 
+/* Whether much is called from where the caller stands, and hardly ever this. */
+static bool is_seldom(const struct cairn_pycontext *ctx, const struct cairn_pyraw *caller,
+                      const struct cairn_pyraw *callee)
+{
+    uint64_t key_a = SITE_KEY | cairn_pynotes_key(caller), place = caller->instr << 32;
+    uint64_t total = 0, known = GAP_MAX;
+
+    (void)cairn_map_get(&ctx->calls, key_a, place, &total);
+    (void)cairn_map_get(&ctx->calls, key_a, place | cairn_pynotes_key(callee), &known);
+    return total > GAP_SELDOM && (known & MEAN_MASK) > GAP_SELDOM;
+}
+
 /* Whether a link that was over when it was copied is one that is hardly ever seen while it lasts.
  */
 static bool is_rare(const struct cairn_pycontext *ctx, const struct cairn_pyraw *caller,
@@ -407,7 +420,7 @@ int cairn_pylinks_judge(struct cairn_pycontext *ctx, struct cairn_pykept *kept,
         if (!rare || hooked || (named && site == caller->instr) || kept->thread.still ||
             cairn_pykept_is_steady(kept, caller, callee, &again))
             return note_call(ctx, caller, callee);
-        if (!named || !is_met(ctx, caller, callee, site))
+        if (!named || !is_met(ctx, caller, callee, site) || !is_seldom(ctx, caller, callee))
             return refuse(CAIRN_PYCHECK_CALLER, ret_check);
     }
     if (runs && hooked)

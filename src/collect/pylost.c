@@ -37,7 +37,7 @@ static int is_own(const struct cairn_pycontext *ctx, const struct cairn_pyraw *r
 int cairn_pylost_keep(struct cairn_pycontext *ctx, const struct cairn_pykept *kept)
 {
     struct cairn_pyraws *walk = &ctx->walk, *inner = &ctx->inner;
-    int own = 1;
+    int code = 1; /* above 0: the last frame tells its caller */
 
     CAIRN_TRY(cairn_vec_reserve(inner, LOST_MAX, LOST_MAX));
     inner->count = 0;
@@ -45,15 +45,18 @@ int cairn_pylost_keep(struct cairn_pycontext *ctx, const struct cairn_pykept *ke
     if (!walk->count || walk->items[walk->count - 1].generator ||
         cairn_pylinks_is_hooked(ctx, kept))
         return 0;
-    while (own > 0 && inner->count < walk->count && inner->count < LOST_MAX) {
+    while (code > 0 && inner->count < walk->count && inner->count < LOST_MAX) {
         struct cairn_pyraw *raw = &walk->items[inner->count];
 
-        if (!is_call(ctx, raw) || (inner->count > 0 && cairn_pylinks_place(ctx, raw, raw - 1) == 0))
+        code = is_call(ctx, raw);
+        if (code > 0 && inner->count > 0)
+            code = cairn_pylinks_place(ctx, raw, raw - 1);
+        if (code <= 0)
             break;
         inner->items[inner->count++] = *raw;
-        own = cairn_pyframe_runs(ctx->table, raw) ? 1 : is_own(ctx, raw);
+        code = cairn_pyframe_runs(ctx->table, raw) ? 1 : is_own(ctx, raw);
     }
-    return own < 0 ? own : 0;
+    return code < 0 ? code : 0;
 }
 
 /* Whether the frame serves another call by now. */
@@ -88,9 +91,9 @@ static int renew(struct cairn_pycontext *ctx)
     return 0;
 }
 
-/* The innermost frame of the walk that calls such a callee is put to where it does. The outermost
- * of the frames that were there before may have called it, those around that may not. SIZE_MAX:
- * none does. */
+/* The innermost frame of the walk that calls such a callee is put to where it does. Of the frames
+ * that were there before the innermost one may have called it, those around that may not.
+ * SIZE_MAX: none does. */
 static int find_base(struct cairn_pycontext *ctx, size_t same, const struct cairn_pyraw *callee,
                      size_t *ret_base)
 {

@@ -43,10 +43,11 @@ struct cairn_facts {
 /* 0 or -CAIRN_ENOMEM. Nothing to release. */
 int cairn_facts_make(const struct cairn_tally *tally, struct cairn_facts *ret_facts);
 
-/* What of the stacks of a guest is no fact, in words for who takes them elsewhere; NULL: they are
- * its own. */
 /* Whether the file that it was imported from does not say when anything was. */
 bool cairn_facts_is_timeless(const struct cairn_model *model);
+
+/* What of the stacks of a guest is no fact, in words for who takes them elsewhere; NULL: they are
+ * its own. */
 const char *cairn_facts_inference(const struct cairn_model *model);
 
 /* As what each of the numbers of a guest is kept that are no time; 0: they are time. */

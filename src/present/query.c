@@ -6,7 +6,10 @@
 #include "handle.h"
 
 #define OVERVIEW_ROWS 10
-#define CELLS_MAX 400000 /* of a timeline: more, and there are fewer slices */
+/* Of a timeline; more, or fewer ticks in each, and there are fewer slices. */
+#define CELLS_MAX 400000
+#define NUMBERS_MAX 1000000
+#define SLICE_TICKS 8
 
 const char *cairn_query_name(size_t kind)
 {
@@ -208,19 +211,36 @@ static int put_view(struct cairn_json *json, const struct cairn_tally *tally,
     }
 }
 
-/* As many slices as are wanted, or half as many until there is room. */
+/* As many slices as are wanted and have their ticks, or half as many until there is room: for the
+ * cells, one a stack in each, and for what is said of each thread. */
 static int make_slices(const struct cairn_model *model, struct cairn_filter *filter,
                        struct cairn_tally *ret_tally, struct cairn_err *err)
 {
-    int code;
+    const struct cairn_thread *threads;
+    size_t thread_count = cairn_model_threads(model, &threads);
 
     filter->threads_joined = false;
-    do {
-        code = cairn_tally_make_up_to(model, filter, filter->slices > 1 ? CELLS_MAX : SIZE_MAX,
-                                      ret_tally, err);
+    while (filter->slices > 1 && thread_count > NUMBERS_MAX / filter->slices)
         filter->slices /= 2;
-    } while (code == -CAIRN_ELIMIT && filter->slices > 0);
-    return code;
+    for (;;) {
+        bool single = filter->slices <= 1;
+        int code = cairn_tally_make_up_to(model, filter, single ? SIZE_MAX : CELLS_MAX, ret_tally,
+                                          single ? err : NULL);
+        uint64_t most = filter->slices / 2;
+
+        if (single || (code < 0 && code != -CAIRN_ELIMIT))
+            return code < 0 && !single
+                       ? cairn_err_set(err, code, 0, "query", "cannot add the samples up: %s",
+                                       cairn_err_sentence(code))
+                       : code;
+        if (code == 0) {
+            most = ret_tally->ticks / SLICE_TICKS;
+            if (most >= filter->slices)
+                return 0;
+            cairn_tally_release(ret_tally);
+        }
+        filter->slices = most > 1 ? (unsigned)most : 1;
+    }
 }
 
 int cairn_query_tally_make(const struct cairn_model *model, const struct cairn_query *query,

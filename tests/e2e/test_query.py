@@ -119,6 +119,22 @@ def test_each_slice_has_what_the_report_has_of_that_time(cairn, recording):
             assert of_slice_s == pytest.approx(states[f"{state}_s"], abs=1e-6)
 
 
+def test_slices_have_their_ticks(cairn, recording):
+    ticks = cairn.report(recording)["quality"]["ticks"]
+    timeline = ask(cairn, recording, "timeline", "--slices", "10000")
+    assert timeline["slices"] == ticks // 8
+    assert all(len(row["running"]) == timeline["slices"] for row in timeline["rows"] if row["running"])
+
+
+def test_what_cannot_be_written_is_said(cairn, folder):
+    (folder / "x.txt").write_text("".join(f"main;f{i};g{i} 3\n" for i in range(4000)))
+    words = ("query", "x.txt", "flame", "--cutoff", "0")
+    with open("/dev/full", "wb") as full:
+        ended = cairn(*words, stdout=full).expect(harness.CAIRN_FAILED)
+    assert "No space left" in ended.talk
+    assert len(cairn(*words).expect().out) > 1e6
+
+
 def test_a_handle_leads_to_the_function(cairn, recording):
     row = next(row for row in ask(cairn, recording, "table")["rows"] if row["qualname"] == "spin")
     by_handle = ask(cairn, recording, "function", row["handle"])
@@ -166,7 +182,7 @@ def test_the_newest_recording_is_meant_when_none_is_named(cairn, recording, fold
     (["flame", "s-1"], "16 digits"), (["flame", "s-0000000000000000"], "no handle of a stack"),
     (["flame", "--by", "thread"], "by function or by line"), (["flame", "--cutoff", "101"], "100"),
     (["function", "a", "b"], '"b"'), (["table", "--by", "task"], "--by task"),
-    (["timeline", "--slices", "0"], "1 to 10000"), (["timeline", "--task", "x"], "no timeline"), (["graph", "x"], "takes no"),
+    (["timeline", "--slices", "0"], "1 to 10000"), (["graph", "--by", "line"], "Leave out --by"), (["timeline", "--task", "x"], "no timeline"), (["graph", "x"], "takes no"),
     (["table", "--focus", "("], "as Python's re reads them"), (["table", "--ignore", "*x"], "as Python's re reads them"),
 ], ids=str)  # fmt: skip
 def test_what_is_asked_wrong_is_said(cairn, recording, words, said):

@@ -97,14 +97,26 @@ static void look(struct cairn_apart *apart, const struct busy *busy, int times, 
 static void test_it_goes_to_another_processor(void **state)
 {
     struct busy *busy = *state;
+
+    need_two(busy);
+    stay_on(busy->processor);
+    allow(&busy->allowed);
+    assert_true(cairn_apart_leave(busy->processor));
+    assert_true(sched_getcpu() != busy->processor);
+    assert_allowed(busy);
+}
+
+static void test_it_does_so_for_who_was_put_off(void **state)
+{
+    struct busy *busy = *state;
     struct cairn_apart apart = {0};
-    bool crowded;
+    bool crowded = cairn_urgency_is_crowded();
 
     need_two(busy);
     stay_on(busy->processor);
     allow(&busy->allowed);
     look(&apart, busy, LOOKS, 1);
-    crowded = cairn_urgency_is_crowded();
+    crowded = crowded || cairn_urgency_is_crowded();
     assert_true(sched_getcpu() != busy->processor || crowded);
     assert_allowed(busy);
     assert_true(apart.from_ns > 1); /* not again at once */
@@ -117,6 +129,7 @@ static void test_it_stays_where_it_may_use_no_other(void **state)
     cpu_set_t now;
 
     stay_on(busy->processor);
+    assert_false(cairn_apart_leave(busy->processor));
     look(&apart, busy, LOOKS, 1);
     assert_int_equal(sched_getcpu(), busy->processor);
     assert_int_equal(sched_getaffinity(0, sizeof(now), &now), 0);
@@ -140,6 +153,8 @@ static void test_what_is_of_no_use_is_done_more_rarely(void **state)
     assert_true(wait_ns < UINT64_C(10000000000));
     look(&apart, busy, LOOKS, now_ns - wait_ns);
     assert_int_equal(apart.from_ns, now_ns);
+    look(&apart, busy, LOOKS, now_ns + 16 * wait_ns);
+    assert_true(apart.wait_ns < wait_ns); /* it was of use for long */
 }
 
 static void test_one_that_was_put_off_now_and_then_is_left_alone(void **state)
@@ -158,6 +173,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_it_goes_to_another_processor, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_it_does_so_for_who_was_put_off, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_it_stays_where_it_may_use_no_other, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_what_is_of_no_use_is_done_more_rarely, set_up,
                                         tear_down),
