@@ -283,7 +283,7 @@ static int settle_at(struct trail *trail, uint64_t address, bool last)
             code = judge_all(trail, same, &holds, &check);
         CAIRN_TRY(cairn_pylinks_note_owners(ctx, kept, same));
         if (code == 0 && status == CAIRN_PYSTACK_OK)
-            CAIRN_TRY(cairn_pylost_graft(ctx, same, &grafted));
+            CAIRN_TRY(cairn_pylost_graft(ctx, kept, &grafted));
     }
     if (code == 0) {
         CAIRN_TRY(cairn_pykept_take(ctx, kept, status, check));

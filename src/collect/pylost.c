@@ -94,11 +94,11 @@ static int renew(struct cairn_pycontext *ctx)
 /* The innermost frame of the walk that calls such a callee is put to where it does. Of the frames
  * that were there before the innermost one may have called it, those around that may not.
  * SIZE_MAX: none does. */
-static int find_base(struct cairn_pycontext *ctx, size_t same, const struct cairn_pyraw *callee,
+static int find_base(struct cairn_pycontext *ctx, size_t stood, const struct cairn_pyraw *callee,
                      size_t *ret_base)
 {
     struct cairn_pyraws *walk = &ctx->walk;
-    size_t end = same ? walk->count - same + 1 : walk->count;
+    size_t end = stood ? walk->count - stood + 1 : walk->count;
 
     *ret_base = SIZE_MAX;
     for (size_t i = 0; i < end && walk->items[i].entry; i++) {
@@ -126,7 +126,21 @@ static void put(struct cairn_pycontext *ctx, size_t base)
     ctx->stats->inferred++;
 }
 
-int cairn_pylost_graft(struct cairn_pycontext *ctx, size_t same, size_t *ret_count)
+/* So many of the outermost frames stood there when the thread was last read as well. */
+static size_t count_stood(const struct cairn_pycontext *ctx, const struct cairn_pykept *kept)
+{
+    const struct cairn_pyraws *walk = &ctx->walk, *before = &kept->raws;
+    size_t stood = 0;
+
+    while (stood < walk->count && stood < before->count &&
+           walk->items[walk->count - 1 - stood].address == before->items[stood].address &&
+           walk->items[walk->count - 1 - stood].code == before->items[stood].code)
+        stood++;
+    return stood;
+}
+
+int cairn_pylost_graft(struct cairn_pycontext *ctx, const struct cairn_pykept *kept,
+                       size_t *ret_count)
 {
     struct cairn_pyraws *inner = &ctx->inner;
     size_t base = SIZE_MAX;
@@ -136,7 +150,7 @@ int cairn_pylost_graft(struct cairn_pycontext *ctx, size_t same, size_t *ret_cou
         return 0;
     CAIRN_TRY(renew(ctx));
     if (inner->count > 0)
-        CAIRN_TRY(find_base(ctx, same, &inner->items[inner->count - 1], &base));
+        CAIRN_TRY(find_base(ctx, count_stood(ctx, kept), &inner->items[inner->count - 1], &base));
     if (base == SIZE_MAX)
         return 0;
     put(ctx, base);

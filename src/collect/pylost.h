@@ -18,9 +18,9 @@
  * negative code. */
 int cairn_pylost_keep(struct cairn_pycontext *ctx, const struct cairn_pykept *kept);
 
-/* Puts what was kept onto the walk, which holds, and whose `same` outermost frames stood there
- * before this read as well. *ret_count: how many frames that are, 0 where nobody is known to have
- * called them. 0 or a negative code. */
-int cairn_pylost_graft(struct cairn_pycontext *ctx, size_t same, size_t *ret_count);
+/* Puts what was kept onto the walk, which holds. *ret_count: how many frames that are, 0 where
+ * nobody is known to have called them. 0 or a negative code. */
+int cairn_pylost_graft(struct cairn_pycontext *ctx, const struct cairn_pykept *kept,
+                       size_t *ret_count);
 
 #endif
