@@ -37,9 +37,10 @@ void cairn_apart_look(struct cairn_apart *apart, pid_t pid, pid_t tid, uint64_t 
         return;
     apart->looks = 0;
     here = sched_getcpu();
+    apart->went = false;
     if (here >= 0 && here < CPU_SETSIZE && cairn_proc_stat(pid, tid, &stat) == 0 &&
         stat.processor == here && !cairn_urgency_is_crowded())
-        (void)cairn_apart_leave(here);
+        apart->went = cairn_apart_leave(here);
     if (now_ns - apart->from_ns >= USEFUL * apart->wait_ns)
         apart->wait_ns = WAIT_NS;
     else if (apart->wait_ns < WAIT_MOST_NS)

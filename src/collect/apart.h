@@ -16,6 +16,7 @@
 struct cairn_apart {           /* all zero: nothing was seen */
     unsigned looks;            /* in a row, before which somebody was put off */
     uint64_t from_ns, wait_ns; /* not before; so long from the last time */
+    bool went;                 /* the last time; else nobody was there, or there was no room */
 };
 
 /* To any other of the processors that this thread may use. False: there is none, or very many. */
