@@ -80,6 +80,8 @@ def main():
     inner = "evaluate.<locals>.<genexpr>"
     legal = [
         ["<module>", "main"],
+        ["<module>", "Number"],  # the bodies of the classes
+        ["<module>", "Parser"],
         ["main", "evaluate"],
         ["evaluate", inner],
         ["evaluate", "Number.__str__"],
