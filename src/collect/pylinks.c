@@ -16,9 +16,7 @@
 #define GAP_RARE 256    /* one in so many calls from there is too seldom to be believed at once */
 #define GAP_MAX 2048
 #define GAP_SELDOM 64
-#define GAP_USUAL                                                                                  \
-    8               /* one in so many is often enough to be believed of what was over when copied  \
-                     */
+#define GAP_USUAL 8 /* and this is often enough for what was over when it was copied */
 #define GAP_TIMES 8 /* so many times it must have been seen there, where stacks are refused */
 #define MEAN_MASK UINT64_C(0xffff) /* in such a value: one in how many it is, … */
 #define READ_SHIFT 16              /* … the read that it was seen in last, … */

@@ -224,15 +224,14 @@ static int make_slices(const struct cairn_model *model, struct cairn_filter *fil
         filter->slices /= 2;
     for (;;) {
         bool single = filter->slices <= 1;
-        int code = cairn_tally_make_up_to(model, filter, single ? SIZE_MAX : CELLS_MAX, ret_tally,
-                                          single ? err : NULL);
+        int code =
+            cairn_tally_make_up_to(model, filter, single ? SIZE_MAX : CELLS_MAX, ret_tally, err);
         uint64_t most = filter->slices / 2;
 
         if (single || (code < 0 && code != -CAIRN_ELIMIT))
-            return code < 0 && !single
-                       ? cairn_err_set(err, code, 0, "query", "cannot add the samples up: %s",
-                                       cairn_err_sentence(code))
-                       : code;
+            return code;
+        if (code < 0 && err)
+            *err = (struct cairn_err){0}; /* there is another try */
         if (code == 0) {
             most = ret_tally->ticks / SLICE_TICKS;
             if (most >= filter->slices)

@@ -183,6 +183,7 @@ def test_the_newest_recording_is_meant_when_none_is_named(cairn, recording, fold
     (["flame", "--by", "thread"], "by function or by line"), (["flame", "--cutoff", "101"], "100"),
     (["function", "a", "b"], '"b"'), (["table", "--by", "task"], "--by task"),
     (["timeline", "--slices", "0"], "1 to 10000"), (["graph", "--by", "line"], "Leave out --by"), (["timeline", "--task", "x"], "no timeline"), (["graph", "x"], "takes no"),
+    (["timeline", "--focus", "("], "as Python's re reads them"),
     (["table", "--focus", "("], "as Python's re reads them"), (["table", "--ignore", "*x"], "as Python's re reads them"),
 ], ids=str)  # fmt: skip
 def test_what_is_asked_wrong_is_said(cairn, recording, words, said):
