@@ -120,7 +120,7 @@ static void put_box(struct cairn_json *json, const struct cairn_tally *tally,
     cairn_model_functions(tally->model, &function);
     function += box->function;
     cairn_json_object(json);
-    cairn_report_json_function(json, tally->model, box->function);
+    cairn_report_json_handle(json, "handle", tally->model, box->function);
     put_handle(json, "stack", boxes, at);
     put_handle(json, "parent", boxes, box->parent);
     cairn_json_put_u64(json, "depth", box->depth);

@@ -4,7 +4,6 @@
 #include "alloc.h"
 #include "edges.h"
 #include "escape.h"
-#include "handle.h"
 #include "query_parts.h"
 
 static int make_edges(const struct cairn_tally *tally, struct cairn_edges *ret_edges)
@@ -30,29 +29,14 @@ static int make_edges(const struct cairn_tally *tally, struct cairn_edges *ret_e
     return code;
 }
 
-static void put_handle(struct cairn_json *json, const char *key, const struct cairn_tally *tally,
-                       uint32_t function)
-{
-    const struct cairn_function *functions;
-    char text[CAIRN_HANDLE_CHARS + 1];
-
-    if (function == UINT32_MAX) {
-        cairn_json_put_null(json, key);
-        return;
-    }
-    cairn_model_functions(tally->model, &functions);
-    cairn_handle_text(CAIRN_HANDLE_FUNCTION, cairn_handle_function(&functions[function]), text);
-    cairn_json_put_str(json, key, text);
-}
-
 static void put_edge(struct cairn_json *json, const struct cairn_tally *tally,
                      const struct cairn_edges *edges, size_t at, uint64_t base_ns)
 {
     const struct cairn_weight *total = &edges->totals.total[at];
 
     cairn_json_object(json);
-    put_handle(json, "caller", tally, (uint32_t)edges->items.items[at].from);
-    put_handle(json, "callee", tally, (uint32_t)edges->items.items[at].to);
+    cairn_report_json_handle(json, "caller", tally->model, (uint32_t)edges->items.items[at].from);
+    cairn_report_json_handle(json, "callee", tally->model, (uint32_t)edges->items.items[at].to);
     cairn_json_put_seconds(json, "total_s", total->value_ns);
     cairn_json_put_number(json, "total_share",
                           base_ns ? (double)total->value_ns / (double)base_ns : 0);

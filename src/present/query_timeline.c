@@ -2,9 +2,6 @@
 #include "query_parts.h"
 
 #include "escape.h"
-#include "roles.h"
-
-#define LABEL_MAX_BYTES 4096
 
 /* The cells of one thread. */
 struct lane {
@@ -63,21 +60,13 @@ static bool has_any(const struct lane *lane, unsigned what)
 static void put_lane(struct cairn_json *json, const struct cairn_tally *tally,
                      const struct lane *lane, unsigned slices)
 {
-    const struct cairn_thread *thread;
-    const struct cairn_process *process;
-    struct cairn_buf label;
+    const struct cairn_thread *threads;
+    uint32_t thread = lane->cells->thread;
 
-    cairn_model_threads(tally->model, &thread);
-    cairn_model_processes(tally->model, &process);
-    thread += lane->cells->thread;
-    process += thread->process;
-    cairn_buf_init(&label, LABEL_MAX_BYTES);
-    cairn_roles_label(&tally->roles, thread->process, &label);
+    cairn_model_threads(tally->model, &threads);
     cairn_json_object(json);
-    cairn_json_put_text(json, "name", thread->name);
-    cairn_json_put_u64(json, "tid", thread->tid);
-    cairn_json_put_u64(json, "pid", process->pid);
-    cairn_json_put_text(json, "role", cairn_buf_span(&label));
+    cairn_json_put_text(json, "name", threads[thread].name);
+    cairn_report_json_track(json, tally, thread, UINT32_MAX);
     for (unsigned what = 0; what < SUMS; what++) {
         const char *key = what == IDLE ? "idle" : cairn_state_name((enum cairn_state)what);
 
@@ -87,9 +76,6 @@ static void put_lane(struct cairn_json *json, const struct cairn_tally *tally,
             cairn_json_put_null(json, key);
     }
     cairn_json_close(json);
-    if (label.code < 0 && json->out->code == 0)
-        json->out->code = label.code;
-    cairn_buf_release(&label);
 }
 
 int cairn_query_put_timeline(struct cairn_json *json, const struct cairn_tally *tally,

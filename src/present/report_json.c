@@ -344,19 +344,18 @@ static int put_tasks(struct cairn_json *json, const struct cairn_tally *tally,
     return 0;
 }
 
-static void put_track(struct cairn_json *json, const struct cairn_tally *tally,
-                      const struct cairn_row *row)
+void cairn_report_json_track(struct cairn_json *json, const struct cairn_tally *tally,
+                             uint32_t thread, uint32_t process)
 {
     const struct cairn_thread *threads;
     const struct cairn_process *processes;
-    uint32_t process = row->process;
     struct cairn_buf label;
 
     cairn_model_threads(tally->model, &threads);
     cairn_model_processes(tally->model, &processes);
-    if (row->thread != UINT32_MAX) {
-        cairn_json_put_u64(json, "tid", threads[row->thread].tid);
-        process = threads[row->thread].process;
+    if (thread != UINT32_MAX) {
+        cairn_json_put_u64(json, "tid", threads[thread].tid);
+        process = threads[thread].process;
     } else {
         cairn_json_put_null(json, "tid");
     }
@@ -374,26 +373,26 @@ static void put_track(struct cairn_json *json, const struct cairn_tally *tally,
     cairn_buf_release(&label);
 }
 
-void cairn_report_json_function(struct cairn_json *json, const struct cairn_model *model,
-                                uint32_t function)
+void cairn_report_json_handle(struct cairn_json *json, const char *key,
+                              const struct cairn_model *model, uint32_t function)
 {
     const struct cairn_function *functions;
     char handle[CAIRN_HANDLE_CHARS + 1];
 
     if (function == UINT32_MAX) {
-        cairn_json_put_null(json, "handle");
+        cairn_json_put_null(json, key);
         return;
     }
     cairn_model_functions(model, &functions);
     cairn_handle_text(CAIRN_HANDLE_FUNCTION, cairn_handle_function(&functions[function]), handle);
-    cairn_json_put_str(json, "handle", handle);
+    cairn_json_put_str(json, key, handle);
 }
 
 static void put_row(struct cairn_json *json, const struct cairn_tally *tally,
                     const struct cairn_row *row)
 {
     cairn_json_object(json);
-    cairn_report_json_function(json, tally->model, row->function);
+    cairn_report_json_handle(json, "handle", tally->model, row->function);
     cairn_json_put_text(json, "name", row->name);
     cairn_json_put_text(json, "qualname", row->qualname);
     cairn_json_put_text(json, "file", row->file);
@@ -425,7 +424,7 @@ static void put_row(struct cairn_json *json, const struct cairn_tally *tally,
     cairn_json_put_null(json, "self_exact");
     cairn_json_put_null(json, "sampled_self_s");
     cairn_json_put_null(json, "callers");
-    put_track(json, tally, row);
+    cairn_report_json_track(json, tally, row->thread, row->process);
     cairn_json_close(json);
 }
 

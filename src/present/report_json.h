@@ -30,8 +30,13 @@ int cairn_report_json_rows(struct cairn_json *json, const char *key,
                            const struct cairn_tally *tally, const struct cairn_rows *rows,
                            size_t limit, struct cairn_outlet *out);
 
-/* "handle", of a function of the model; null for UINT32_MAX. */
-void cairn_report_json_function(struct cairn_json *json, const struct cairn_model *model,
-                                uint32_t function);
+/* The handle of a function of the model; null for UINT32_MAX. */
+void cairn_report_json_handle(struct cairn_json *json, const char *key,
+                              const struct cairn_model *model, uint32_t function);
+
+/* "tid", "pid" and "role": of a thread; or, where `thread` is UINT32_MAX, of a process; null where
+ * that is, too. */
+void cairn_report_json_track(struct cairn_json *json, const struct cairn_tally *tally,
+                             uint32_t thread, uint32_t process);
 
 #endif

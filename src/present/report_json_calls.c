@@ -109,7 +109,7 @@ static void put_line(struct cairn_json *json, const struct cairn_tally *tally,
     double self = (double)line->self_ns / base, total = (double)line->total_ns / base;
 
     cairn_json_object(json);
-    cairn_report_json_function(json, tally->model, line->function);
+    cairn_report_json_handle(json, "handle", tally->model, line->function);
     cairn_json_put_text(json, "name", function->name);
     cairn_json_put_text(json, "qualname", function->qualname);
     cairn_json_put_text(json, "file", function->file);
