@@ -124,25 +124,35 @@ static bool is_text(struct cairn_span text, const char *other)
     return text.size_bytes == strlen(other) && memcmp(text.data, other, text.size_bytes) == 0;
 }
 
-/* "<lambda>" and the like: such a name is there all the time, or goes with its code; of any other
- * name that was freed another may have taken the place. */
-static bool is_compilers(struct cairn_span text)
-{
-    static const char *const names[] = {MODULE,       "<lambda>",  "<listcomp>",
-                                        "<dictcomp>", "<setcomp>", "<genexpr>"};
-
-    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-        if (is_text(text, names[i]))
-            return true;
-    return false;
-}
-
 static uint32_t references(const struct cairn_pylayout *l, const uint8_t *head)
 {
     uint32_t count;
 
     memcpy(&count, head + l->object_type - 8, sizeof(count));
     return count;
+}
+
+/* Whether more hold the text that lies where one was than can have come to hold another since. */
+static bool is_shared(const struct cairn_pycodes *codes, const struct cairn_pycalled *called,
+                      int part)
+{
+    const uint8_t *head = called->heads[part];
+
+    return is_soon(codes, called, FILE_SPANS) && cairn_pyarrival_counts(codes->layout, head) &&
+           references(codes->layout, head) >= SHARED;
+}
+
+/* "<lambda>" and the like: such a name is there all the time, or goes with its code; of any other
+ * name that was freed another may have taken the place. */
+static bool is_compilers(const struct cairn_pycodes *codes, const struct cairn_pycalled *called)
+{
+    static const char *const names[] = {MODULE,       "<lambda>",  "<listcomp>",
+                                        "<dictcomp>", "<setcomp>", "<genexpr>"};
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+        if (is_text(called->names[CAIRN_PYPART_NAME], names[i]))
+            return is_soon(codes, called, 2) || is_shared(codes, called, CAIRN_PYPART_NAME);
+    return false;
 }
 
 /* No text that the program made up. */
@@ -155,13 +165,11 @@ static bool is_file(struct cairn_span file)
 static struct cairn_span file_of(const struct cairn_pycodes *codes,
                                  const struct cairn_pycalled *called)
 {
-    const uint8_t *head = called->heads[CAIRN_PYPART_FILE];
     struct cairn_span file = called->names[CAIRN_PYPART_FILE];
 
     if (called->whole ||
-        (called->read[CAIRN_PYPART_FILE] &&
-         is_soon(codes, called, is_file(file) ? FILE_SPANS : 1) &&
-         cairn_pyarrival_counts(codes->layout, head) && references(codes->layout, head) >= SHARED))
+        (called->read[CAIRN_PYPART_FILE] && (is_file(file) || is_soon(codes, called, 1)) &&
+         is_shared(codes, called, CAIRN_PYPART_FILE)))
         return file;
     return (struct cairn_span){(const uint8_t *)"", 0};
 }
@@ -214,8 +222,7 @@ static bool find_name(const struct cairn_pycodes *codes, const struct cairn_pyar
     *ret_name = called->names[CAIRN_PYPART_NAME];
     if (read && is_body(codes, from) && is_text(*ret_name, MODULE))
         return true;
-    if (called->whole || (read && is_compilers(*ret_name) && is_soon(codes, called, 2)) ||
-        is_class(codes, from, called))
+    if (called->whole || (read && is_compilers(codes, called)) || is_class(codes, from, called))
         return true;
     *ret_name = (struct cairn_span){(const uint8_t *)MODULE, strlen(MODULE)};
     return is_nameless_module(codes, from, called);
@@ -341,13 +348,30 @@ static bool imports(const struct cairn_pycode_entry *entry)
             is_text(entry->code.name, "exec_module"));
 }
 
+/* A class is called from the text that it stands in: where it begins at the first line, so does who
+ * calls it. */
+static bool is_outermost(const struct cairn_pycode_entry *caller,
+                         const struct cairn_pycode_entry *entry)
+{
+    return entry->code.first_line == 1 &&
+           (!caller || (caller->named && caller->code.first_line > 1));
+}
+
+static bool is_module(const struct cairn_pycode_entry *caller,
+                      const struct cairn_pycode_entry *entry)
+{
+    if (!entry)
+        return imports(caller);
+    return entry->body && (imports(caller) || is_outermost(caller, entry));
+}
+
 int cairn_pypassed_called_by(struct cairn_pycodes *codes, const struct cairn_pycode_entry *caller,
                              const struct cairn_pycode_entry *entry, struct cairn_pycode **ret_code)
 {
     struct cairn_pystr name = {.text = {(const uint8_t *)MODULE, strlen(MODULE)}};
 
     *ret_code = NULL;
-    if (!entry || !entry->body || !imports(caller))
+    if (!is_module(caller, entry))
         return 0;
     if (!codes->imported) {
         CAIRN_TRY(add_entry(codes, &codes->imported));

@@ -3,6 +3,16 @@
 #include "err.h"
 #include "pypassed.h"
 
+/* What the caller (NULL: there is none) says of code whose name is not known. */
+static int tell_nameless(struct cairn_pycontext *ctx, const struct cairn_pyraw *caller,
+                         const struct cairn_pycode_entry *entry, struct cairn_pycode **ret_code)
+{
+    const struct cairn_pycode_entry *by =
+        caller ? cairn_pycodes_find(ctx->codes, caller->code) : NULL;
+
+    return caller && !by ? 0 : cairn_pypassed_called_by(ctx->codes, by, entry, ret_code);
+}
+
 /* The public form of frames `from` to `count` of the good stack. */
 static int show(struct cairn_pycontext *ctx, struct cairn_pykept *kept,
                 const struct cairn_pyimage *image, size_t from, size_t count)
@@ -19,9 +29,8 @@ static int show(struct cairn_pycontext *ctx, struct cairn_pykept *kept,
             *frame = (struct cairn_pyframe){.address = raw->address, .offset = -1};
             if (entry && entry->named)
                 frame->code = &entry->code;
-            else if (i > 0)
-                CAIRN_TRY(cairn_pypassed_called_by(
-                    ctx->codes, cairn_pycodes_find(ctx->codes, raw[-1].code), entry, &frame->code));
+            else
+                CAIRN_TRY(tell_nameless(ctx, i ? &raw[-1] : NULL, entry, &frame->code));
             if (entry)
                 (void)cairn_pystack_offset(image, entry, raw->instr, &frame->offset);
             shown++;

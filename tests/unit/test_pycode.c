@@ -346,14 +346,17 @@ static void test_names_that_are_read_late(void **state)
 {
     static const struct {
         const char *name, *file;
+        uint64_t references; /* to the name */
         uint32_t flags;
         bool named, has_file;
     } cases[] = {
-        {"<module>", "/file.py", 0, true, true},
-        {"<module>", "<string>", 0, true, false}, /* as many are made one after the other */
-        {"Name", "/file.py", 0, true, true},      /* of a class */
-        {"Name", "<string>", 0, false, false},
-        {"Name", "/file.py", OPTIMIZED, false, false},
+        {"<module>", "/file.py", 1, 0, true, true},
+        {"<module>", "<string>", 1, 0, true, false}, /* as many are made one after the other */
+        {"Name", "/file.py", 1, 0, true, true},      /* of a class */
+        {"Name", "<string>", 1, 0, false, false},
+        {"Name", "/file.py", 3, OPTIMIZED, false, false},
+        {"<listcomp>", "/file.py", 2, OPTIMIZED, false, false},
+        {"<listcomp>", "/file.py", 3, OPTIMIZED, true, true}, /* so many have not come since */
     };
     struct world *world = *state;
 
@@ -364,6 +367,7 @@ static void test_names_that_are_read_late(void **state)
 
         put_u32(world, name + l->unicode_state, STATE_ASCII | INTERNED);
         objects_put(&world->objects, file + l->object_type - 8, 3);
+        objects_put(&world->objects, name + l->object_type - 8, cases[i].references);
         world->code = make_code(world);
         objects_put(&world->objects, world->code + l->code_name, name);
         objects_put(&world->objects, world->code + l->code_filename, file);
@@ -495,12 +499,45 @@ static void test_what_importlib_runs_is_a_module(void **state)
         first = code;
         assert_int_equal(cairn_pypassed_called_by(&world->codes, &caller, &function, &code), 0);
         assert_null(code);
+        assert_int_equal(cairn_pypassed_called_by(&world->codes, &caller, NULL, &code), 0);
+        assert_ptr_equal(code, first); /* nothing else of what it runs can go */
         caller.named = false;
         assert_int_equal(cairn_pypassed_called_by(&world->codes, &caller, &body, &code), 0);
         assert_null(code);
     }
     assert_int_equal(cairn_pypassed_called_by(&world->codes, NULL, &body, &first), 0);
     assert_null(first);
+}
+
+/* Of what begins at the first line without who called it. */
+static void test_what_begins_a_text_is_a_module(void **state)
+{
+    static const struct {
+        bool body, has_caller, caller_named;
+        uint32_t line, caller_line;
+        bool module;
+    } cases[] = {
+        {true, false, false, 1, 0, true},   /* a program's, or what the interpreter begins with */
+        {true, true, true, 1, 160, true},   /* site's: a line of a .pth file */
+        {true, true, true, 1, 1, false},    /* a class can be its caller's */
+        {true, true, false, 1, 160, false}, /* that line is of code that may be another's */
+        {true, true, true, 88, 160, false}, {true, false, false, 88, 0, false},
+        {false, false, false, 1, 0, false}, {false, true, true, 1, 160, false},
+    };
+    struct world *world = *state;
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        const struct cairn_pycode_entry entry = {
+            .passed = true, .body = cases[i].body, .code.first_line = cases[i].line};
+        const struct cairn_pycode_entry caller = {.named = cases[i].caller_named,
+                                                  .code.first_line = cases[i].caller_line};
+        struct cairn_pycode *code;
+
+        assert_int_equal(cairn_pypassed_called_by(
+                             &world->codes, cases[i].has_caller ? &caller : NULL, &entry, &code),
+                         0);
+        assert_int_equal(code != NULL, cases[i].module);
+    }
 }
 
 /* Other code is made where it was, with its name where that was. */
@@ -690,6 +727,7 @@ int main(void)
                                         teardown),
         cmocka_unit_test_setup_teardown(test_names_that_are_read_late, setup, teardown),
         cmocka_unit_test_setup_teardown(test_what_importlib_runs_is_a_module, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_what_begins_a_text_is_a_module, setup, teardown),
         cmocka_unit_test_setup_teardown(test_what_is_gone_has_a_name_that_is_held_for_it, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(test_a_body_whose_file_is_freed_has_no_file, setup,
