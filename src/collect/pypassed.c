@@ -13,7 +13,9 @@
 #define SHARED 3     /* references: of who makes a file name and gives it to the compiler, 2 */
 #define FILE_SPANS 4 /* in which a file with functions of its own is found and compiled */
 #define ALIKE_MAX 8  /* of one name, that are over in one copy */
-#define OPTIMIZED 1u /* of co_flags, which stands in front of the first line */
+#define IMMORTAL_MINOR 12
+#define IMMORTAL 0x80000000u /* references, at least, of what is never freed */
+#define OPTIMIZED 1u         /* of co_flags, which stands in front of the first line */
 #define MODULE "<module>"
 
 /* A version without qualified names has no address of one. */
@@ -142,6 +144,18 @@ static bool is_shared(const struct cairn_pycodes *codes, const struct cairn_pyca
            references(codes->layout, head) >= SHARED;
 }
 
+/* From 3.12 on what the compiler or a .pyc file names code by is mostly never freed: such a text
+ * has lain there all the time. */
+static bool is_for_ever(const struct cairn_pycodes *codes, const struct cairn_pycalled *called,
+                        int part)
+{
+    const struct cairn_pylayout *l = codes->layout;
+
+    return codes->table->minor >= IMMORTAL_MINOR && called->read[part] &&
+           is_soon(codes, called, FILE_SPANS) && cairn_pyarrival_counts(l, called->heads[part]) &&
+           references(l, called->heads[part]) >= IMMORTAL;
+}
+
 /* "<lambda>" and the like: such a name is there all the time, or goes with its code; of any other
  * name that was freed another may have taken the place. */
 static bool is_compilers(const struct cairn_pycodes *codes, const struct cairn_pycalled *called)
@@ -167,7 +181,7 @@ static struct cairn_span file_of(const struct cairn_pycodes *codes,
 {
     struct cairn_span file = called->names[CAIRN_PYPART_FILE];
 
-    if (called->whole ||
+    if (called->whole || is_for_ever(codes, called, CAIRN_PYPART_FILE) ||
         (called->read[CAIRN_PYPART_FILE] && (is_file(file) || is_soon(codes, called, 1)) &&
          is_shared(codes, called, CAIRN_PYPART_FILE)))
         return file;
@@ -222,7 +236,8 @@ static bool find_name(const struct cairn_pycodes *codes, const struct cairn_pyar
     *ret_name = called->names[CAIRN_PYPART_NAME];
     if (read && is_body(codes, from) && is_text(*ret_name, MODULE))
         return true;
-    if (called->whole || (read && is_compilers(codes, called)) || is_class(codes, from, called))
+    if (called->whole || is_for_ever(codes, called, CAIRN_PYPART_NAME) ||
+        (read && is_compilers(codes, called)) || is_class(codes, from, called))
         return true;
     *ret_name = (struct cairn_span){(const uint8_t *)MODULE, strlen(MODULE)};
     return is_nameless_module(codes, from, called);
@@ -238,7 +253,8 @@ static int take_names(struct cairn_pycodes *codes, const struct cairn_pyarrival 
         return 0;
     full.text = called->names[CAIRN_PYPART_QUALNAME];
     file.text = file_of(codes, called);
-    if (called->whole && has_part(codes->layout, CAIRN_PYPART_QUALNAME))
+    if (has_part(codes->layout, CAIRN_PYPART_QUALNAME) &&
+        (called->whole || is_for_ever(codes, called, CAIRN_PYPART_QUALNAME)))
         CAIRN_TRY(cairn_pyarrival_intern(codes, &full, &made->code.qualname));
     CAIRN_TRY(cairn_pyarrival_intern(codes, &name, &made->code.name));
     return cairn_pyarrival_intern(codes, &file, &made->code.file);

@@ -101,11 +101,12 @@ struct cairn_pyraw {
     const struct cairn_pycode_entry *entry; /* what its code was taken for; NULL: not known */
 };
 
-/* Whether two frames say the same of where they stand and what they run. */
+/* Whether two frames say the same of where they stand and what they run, as far as that was asked
+ * of `b`: other code can have come to lie at the same address. */
 static inline bool cairn_pyraw_same(const struct cairn_pyraw *a, const struct cairn_pyraw *b)
 {
     return a->address == b->address && a->code == b->code && a->previous == b->previous &&
-           a->instr == b->instr && a->entered == b->entered;
+           a->instr == b->instr && a->entered == b->entered && (!b->entry || a->entry == b->entry);
 }
 
 CAIRN_VEC_DECLARE(cairn_pyraws, struct cairn_pyraw);

@@ -141,20 +141,13 @@ static void refresh(struct cairn_pyraw *raw, const struct cairn_pyraw *now)
     raw->state = now->state;
 }
 
-/* Whether a frame of the walk stands where `before` did, and runs what that did, as far as it was
- * asked: what else runs can have come to lie at the same address. */
-static bool is_same(const struct cairn_pyraw *before, const struct cairn_pyraw *now)
-{
-    return cairn_pyraw_same(before, now) && (!now->entry || now->entry == before->entry);
-}
-
 /* Takes over the walk from the first frame that differs on; fetches code objects not known. */
 static int take_walk(struct cairn_pycontext *ctx, struct cairn_pykept *kept, size_t *ret_same)
 {
     size_t count = ctx->walk.count, same = 0, loads;
 
     while (same < count && same < kept->raws.count &&
-           is_same(&kept->raws.items[same], &ctx->walk.items[count - 1 - same])) {
+           cairn_pyraw_same(&kept->raws.items[same], &ctx->walk.items[count - 1 - same])) {
         refresh(&kept->raws.items[same], &ctx->walk.items[count - 1 - same]);
         same++;
     }

@@ -20,6 +20,7 @@
 #define INTERNED 1u
 #define OPTIMIZED 1u /* of co_flags: a function has it */
 #define UNITS 4
+#define IMMORTAL 0xc0000000u /* references, from 3.14 on */
 
 /* A program with one code object; its texts can become others' once a number of reads was made. */
 struct world {
@@ -355,6 +356,7 @@ static void test_names_that_are_read_late(void **state)
         {"Name", "/file.py", 1, 0, true, true},      /* of a class */
         {"Name", "<string>", 1, 0, false, false},
         {"Name", "/file.py", 3, OPTIMIZED, false, false},
+        {"Name", "<string>", IMMORTAL, OPTIMIZED, true, false},
         {"<listcomp>", "/file.py", 2, OPTIMIZED, false, false},
         {"<listcomp>", "/file.py", 3, OPTIMIZED, true, true}, /* so many have not come since */
     };
@@ -462,6 +464,23 @@ static void test_what_is_gone_has_a_name_that_is_held_for_it(void **state)
     assert_true(entry->named);
     assert_memory_equal(entry->code.name.data, "<lambda>", strlen("<lambda>"));
     assert_int_equal(entry->code.qualname.size_bytes, 0); /* in full it is not known */
+}
+
+/* From 3.12 on: of all that has names which nobody frees, whatever it is. */
+static void test_what_is_gone_has_names_that_are_never_freed(void **state)
+{
+    struct world *world = *state;
+    const struct cairn_pycode_entry *entry =
+        load_gone(world, "Name", INTERNED, IMMORTAL, OPTIMIZED);
+    struct cairn_pytable before = *world->codes.table;
+
+    assert_true(entry->named);
+    assert_memory_equal(entry->code.name.data, "Name", strlen("Name"));
+    assert_memory_equal(entry->code.qualname.data, "Name", strlen("Name"));
+    assert_false(load_gone(world, "Name", INTERNED, IMMORTAL / 2, OPTIMIZED)->named);
+    before.minor = 10;
+    world->codes.table = &before;
+    assert_false(load_gone(world, "Name", INTERNED, IMMORTAL, OPTIMIZED)->named);
 }
 
 /* All that it had is freed, but who called it runs nothing else. */
@@ -726,6 +745,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_a_body_that_is_gone_where_one_was_known, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(test_names_that_are_read_late, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_what_is_gone_has_names_that_are_never_freed, setup,
+                                        teardown),
         cmocka_unit_test_setup_teardown(test_what_importlib_runs_is_a_module, setup, teardown),
         cmocka_unit_test_setup_teardown(test_what_begins_a_text_is_a_module, setup, teardown),
         cmocka_unit_test_setup_teardown(test_what_is_gone_has_a_name_that_is_held_for_it, setup,
