@@ -23,9 +23,8 @@ extern char **environ;
 static void tell(const struct cairn_serving *serving, const struct cairn_server *server,
                  struct cairn_buf *out)
 {
-    (void)serving;
     cairn_buf_add_str(out, "[cProfileV]: cProfile output available at ");
-    cairn_server_link(server, NULL, false, out);
+    cairn_server_link(server, cairn_serving_host(serving), false, out);
     cairn_buf_u8(out, '\n');
 }
 

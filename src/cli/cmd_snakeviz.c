@@ -12,7 +12,7 @@ static void tell(const struct cairn_serving *serving, const struct cairn_server 
 {
     cairn_buf_printf(out, "snakeviz web server started on %s:%u; enter Ctrl-C to exit\n",
                      serving->address, (unsigned)server->guard.port);
-    cairn_server_link(server, NULL, false, out);
+    cairn_server_link(server, cairn_serving_host(serving), false, out);
     cairn_buf_u8(out, '\n');
 }
 

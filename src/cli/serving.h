@@ -4,6 +4,8 @@
 #ifndef CAIRN_SERVING_H
 #define CAIRN_SERVING_H
 
+#include <string.h>
+
 #include "command.h"
 #include "server.h"
 
@@ -16,6 +18,12 @@ struct cairn_serving {
     void (*tell)(const struct cairn_serving *serving, const struct cairn_server *server,
                  struct cairn_buf *out);
 };
+
+/* The host of a link that names the address as it was asked for; NULL: by its number. */
+static inline const char *cairn_serving_host(const struct cairn_serving *serving)
+{
+    return strcmp(serving->address, "localhost") == 0 ? serving->address : NULL;
+}
 
 /* Loads what the call's words name, and serves it until Ctrl-C, or until nobody has asked for long.
  * Opens a browser where there is a desktop, unless the settings say otherwise. The exit status;

@@ -14,6 +14,7 @@
 #define FILE_SPANS 4 /* in which a file with functions of its own is found and compiled */
 #define ALIKE_MAX 8  /* of one name, that are over in one copy */
 #define IMMORTAL_MINOR 12
+#define NAMES_MINOR 13
 #define IMMORTAL 0x80000000u /* references, at least, of what is never freed */
 #define OPTIMIZED 1u         /* of co_flags, which stands in front of the first line */
 #define MODULE "<module>"
@@ -144,8 +145,8 @@ static bool is_shared(const struct cairn_pycodes *codes, const struct cairn_pyca
            references(codes->layout, head) >= SHARED;
 }
 
-/* From 3.12 on what the compiler or a .pyc file names code by is mostly never freed: such a text
- * has lain there all the time. */
+/* From 3.12 on most identifiers are never freed: one that code is named by has lain there all the
+ * time. In place of a text that was, one may have come since. */
 static bool is_for_ever(const struct cairn_pycodes *codes, const struct cairn_pycalled *called,
                         int part)
 {
@@ -175,15 +176,23 @@ static bool is_file(struct cairn_span file)
     return file.size_bytes && file.data[0] != '<';
 }
 
+/* No identifier, of which most is made. */
+static bool is_path(struct cairn_span file)
+{
+    return file.size_bytes && (file.data[0] == '<' || memchr(file.data, '/', file.size_bytes));
+}
+
 /* The file, which all code of it has in common. A text that was made since is in fewer hands. */
 static struct cairn_span file_of(const struct cairn_pycodes *codes,
                                  const struct cairn_pycalled *called)
 {
     struct cairn_span file = called->names[CAIRN_PYPART_FILE];
 
-    if (called->whole || is_for_ever(codes, called, CAIRN_PYPART_FILE) ||
-        (called->read[CAIRN_PYPART_FILE] && (is_file(file) || is_soon(codes, called, 1)) &&
-         is_shared(codes, called, CAIRN_PYPART_FILE)))
+    if (called->whole || (called->read[CAIRN_PYPART_FILE] &&
+                          (is_for_ever(codes, called, CAIRN_PYPART_FILE)
+                               ? is_path(file)
+                               : (is_file(file) || is_soon(codes, called, 1)) &&
+                                     is_shared(codes, called, CAIRN_PYPART_FILE))))
         return file;
     return (struct cairn_span){(const uint8_t *)"", 0};
 }
@@ -223,6 +232,27 @@ static bool is_nameless_module(const struct cairn_pycodes *codes,
            is_file(file_of(codes, called));
 }
 
+/* In full a name ends in the name. */
+static bool has_full_name(const struct cairn_pycodes *codes, const struct cairn_pycalled *called)
+{
+    struct cairn_span name = called->names[CAIRN_PYPART_NAME],
+                      full = called->names[CAIRN_PYPART_QUALNAME];
+    size_t before = full.size_bytes - name.size_bytes;
+
+    return called->read[CAIRN_PYPART_NAME] && is_for_ever(codes, called, CAIRN_PYPART_QUALNAME) &&
+           full.size_bytes >= name.size_bytes && (!before || full.data[before - 1] == '.') &&
+           memcmp(full.data + before, name.data, name.size_bytes) == 0;
+}
+
+/* Until 3.12 a .pyc file has names that are freed; later only code that is made by hand has. What
+ * begins a text is named by nobody who keeps it. */
+static bool has_lasting_name(const struct cairn_pycodes *codes, const struct cairn_pyarrival *from,
+                             const struct cairn_pycalled *called)
+{
+    return codes->table->minor >= NAMES_MINOR && !is_first(codes, from) &&
+           is_for_ever(codes, called, CAIRN_PYPART_NAME);
+}
+
 /* *ret_name: what the code is called; false: that is not known. What is no function and is called
  * as a module is one, whenever that was read. */
 static bool find_name(const struct cairn_pycodes *codes, const struct cairn_pyarrival *from,
@@ -236,7 +266,7 @@ static bool find_name(const struct cairn_pycodes *codes, const struct cairn_pyar
     *ret_name = called->names[CAIRN_PYPART_NAME];
     if (read && is_body(codes, from) && is_text(*ret_name, MODULE))
         return true;
-    if (called->whole || is_for_ever(codes, called, CAIRN_PYPART_NAME) ||
+    if (called->whole || has_lasting_name(codes, from, called) ||
         (read && is_compilers(codes, called)) || is_class(codes, from, called))
         return true;
     *ret_name = (struct cairn_span){(const uint8_t *)MODULE, strlen(MODULE)};
@@ -254,7 +284,7 @@ static int take_names(struct cairn_pycodes *codes, const struct cairn_pyarrival 
     full.text = called->names[CAIRN_PYPART_QUALNAME];
     file.text = file_of(codes, called);
     if (has_part(codes->layout, CAIRN_PYPART_QUALNAME) &&
-        (called->whole || is_for_ever(codes, called, CAIRN_PYPART_QUALNAME)))
+        (called->whole || has_full_name(codes, called)))
         CAIRN_TRY(cairn_pyarrival_intern(codes, &full, &made->code.qualname));
     CAIRN_TRY(cairn_pyarrival_intern(codes, &name, &made->code.name));
     return cairn_pyarrival_intern(codes, &file, &made->code.file);
@@ -357,28 +387,31 @@ int cairn_pypassed_add(struct cairn_pycodes *codes, const struct cairn_pyarrival
     return cairn_map_put(&codes->by_address, from->address, 0, entry->code.number);
 }
 
-static bool imports(const struct cairn_pycode_entry *entry)
+static bool is_importlibs(const struct cairn_pycode_entry *entry, const char *name)
 {
     return entry && entry->named && is_text(entry->code.file, "<frozen importlib._bootstrap>") &&
-           (is_text(entry->code.name, "_call_with_frames_removed") ||
-            is_text(entry->code.name, "exec_module"));
+           is_text(entry->code.name, name);
 }
 
 /* A class is called from the text that it stands in: where it begins at the first line, so does who
- * calls it. */
+ * calls it, but, until 3.9, for what begins with a decorator. */
 static bool is_outermost(const struct cairn_pycode_entry *caller,
                          const struct cairn_pycode_entry *entry)
 {
     return entry->code.first_line == 1 &&
-           (!caller || (caller->named && caller->code.first_line > 1));
+           (!caller ||
+            (caller->named && caller->code.first_line > 1 && !is_text(caller->code.name, MODULE)));
 }
 
 static bool is_module(const struct cairn_pycode_entry *caller,
                       const struct cairn_pycode_entry *entry)
 {
+    bool imports = is_importlibs(caller, "_call_with_frames_removed");
+
     if (!entry)
-        return imports(caller);
-    return entry->body && (imports(caller) || is_outermost(caller, entry));
+        return imports; /* what else it runs stays, but for what modules of C do at first */
+    return entry->body &&
+           (imports || is_importlibs(caller, "exec_module") || is_outermost(caller, entry));
 }
 
 int cairn_pypassed_called_by(struct cairn_pycodes *codes, const struct cairn_pycode_entry *caller,

@@ -35,10 +35,10 @@ int cairn_pypassed_look(struct cairn_pycodes *codes, const struct cairn_pyarriva
 int cairn_pypassed_add(struct cairn_pycodes *codes, const struct cairn_pyarrival *from,
                        const struct cairn_pycalled *called, uint64_t now_ns);
 
-/* What `entry` is, of which no name is known, and which `caller` called (NULL: it is outermost): a
- * module, or a text that is evaluated, of no file, where nothing else begins at a first line
- * without its caller, and where importlib runs what is no function, or is gone (NULL). *ret_code
- * NULL: it is not that. 0 or -CAIRN_ENOMEM. */
+/* What `entry` is, of which no name is known, and which `caller` called (NULL: nobody did): a
+ * module, or a text that is evaluated, of no file, where a class cannot begin at the first line;
+ * and where importlib runs what is no function, or is gone (NULL). *ret_code NULL: it is not that.
+ * 0 or -CAIRN_ENOMEM. */
 int cairn_pypassed_called_by(struct cairn_pycodes *codes, const struct cairn_pycode_entry *caller,
                              const struct cairn_pycode_entry *entry,
                              struct cairn_pycode **ret_code);

@@ -13,9 +13,10 @@ static int tell_nameless(struct cairn_pycontext *ctx, const struct cairn_pyraw *
     return caller && !by ? 0 : cairn_pypassed_called_by(ctx->codes, by, entry, ret_code);
 }
 
-/* The public form of frames `from` to `count` of the good stack. */
+/* The public form of frames `from` to `count` of the good stack; `rooted`: nobody called its first.
+ */
 static int show(struct cairn_pycontext *ctx, struct cairn_pykept *kept,
-                const struct cairn_pyimage *image, size_t from, size_t count)
+                const struct cairn_pyimage *image, size_t from, size_t count, bool rooted)
 {
     size_t shown = from ? kept->raws.items[from - 1].published : 0;
 
@@ -29,7 +30,7 @@ static int show(struct cairn_pycontext *ctx, struct cairn_pykept *kept,
             *frame = (struct cairn_pyframe){.address = raw->address, .offset = -1};
             if (entry && entry->named)
                 frame->code = &entry->code;
-            else
+            else if (i || rooted)
                 CAIRN_TRY(tell_nameless(ctx, i ? &raw[-1] : NULL, entry, &frame->code));
             if (entry)
                 (void)cairn_pystack_offset(image, entry, raw->instr, &frame->offset);
@@ -64,7 +65,7 @@ int cairn_pypublish(struct cairn_pycontext *ctx, struct cairn_pykept *kept,
         same = kept->raws_shown;
     if (same > count)
         same = count;
-    CAIRN_TRY(show(ctx, kept, image, same, count));
+    CAIRN_TRY(show(ctx, kept, image, same, count, status != CAIRN_PYSTACK_TRUNCATED));
     ctx->stats->nameless += has_nameless(kept);
     thread->kept = same ? kept->raws.items[same - 1].published : 0;
     thread->depth = (uint32_t)kept->frames.count;

@@ -17,9 +17,7 @@
 #include "vec.h"
 
 #define CAIRN_PYSTACK_OWNER_GENERATOR 1
-#define CAIRN_PYSTACK_LEAD_BYTES                                                                   \
-    16 /* copied with a generator's frame, in front of it: its state                               \
-        */
+#define CAIRN_PYSTACK_LEAD_BYTES 16        /* copied in front of a generator's frame: its state */
 #define CAIRN_PYSTACK_TAG_BITS UINT64_C(7) /* 3.14 on: low bits of a reference */
 
 /* Why a stack was refused; the number indexes cairn_pyread_stats.refused. */
@@ -101,12 +99,19 @@ struct cairn_pyraw {
     const struct cairn_pycode_entry *entry; /* what its code was taken for; NULL: not known */
 };
 
-/* Whether two frames say the same of where they stand and what they run, as far as that was asked
- * of `b`: other code can have come to lie at the same address. */
+/* Whether two frames say the same of where they stand and what they run. */
 static inline bool cairn_pyraw_same(const struct cairn_pyraw *a, const struct cairn_pyraw *b)
 {
     return a->address == b->address && a->code == b->code && a->previous == b->previous &&
-           a->instr == b->instr && a->entered == b->entered && (!b->entry || a->entry == b->entry);
+           a->instr == b->instr && a->entered == b->entered;
+}
+
+/* Whether a frame of a walk stands as `before` did, and runs what that did, as far as it was asked
+ * (until 3.10): other code can have come to lie at the same address. */
+static inline bool cairn_pyraw_stays(const struct cairn_pyraw *before,
+                                     const struct cairn_pyraw *now)
+{
+    return cairn_pyraw_same(before, now) && (!now->entry || now->entry == before->entry);
 }
 
 CAIRN_VEC_DECLARE(cairn_pyraws, struct cairn_pyraw);

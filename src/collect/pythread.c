@@ -147,7 +147,7 @@ static int take_walk(struct cairn_pycontext *ctx, struct cairn_pykept *kept, siz
     size_t count = ctx->walk.count, same = 0, loads;
 
     while (same < count && same < kept->raws.count &&
-           cairn_pyraw_same(&kept->raws.items[same], &ctx->walk.items[count - 1 - same])) {
+           cairn_pyraw_stays(&kept->raws.items[same], &ctx->walk.items[count - 1 - same])) {
         refresh(&kept->raws.items[same], &ctx->walk.items[count - 1 - same]);
         same++;
     }

@@ -40,7 +40,8 @@ static const struct {
     {"point", "Point at a call, or focus the chart and use the arrow keys."},
     {"bound", "At most: how much faster the whole would be if the function itself cost nothing."},
     {"sampled", "What was sampled is wall time, in shares of the function's."},
-    {"alone", "One thread of one process: there are no two sides here."},
+    {"alone", "One thread of one process: there are no two sides here. `cairn html AFTER --before "
+              "BEFORE` puts another recording beside this one."},
     {"unjudged",
      "A side does not tell how many samples it is made of: changes are shown, and not judged."},
     {"intervals", "Intervals hold for all rows together in 95 of 100 comparisons, of the sampling "
@@ -54,6 +55,22 @@ static const struct {
              "where the others waited."},
     {"untimed", "Of this region or task the page has all of the time: what is chosen of it is left "
                 "out."},
+    {"shown", "Changes of this metric are shown, and not judged; who judges it:"},
+    {"empty", "No time is left of what is chosen above."},
+    {"line", "A line\u2019s time holds what it calls."},
+    {"source", "Source, and what was given to calls, is in a page only when it was made with "
+               "--source."},
+    {"uncounted", "How often it was called is not known"},
+    {"deeper", "What is deeper is left out."},
+    {"arrows", "Arrows move, Enter zooms."},
+    {"patterns",
+     "Focus and hide are patterns, as --focus and --ignore. All that is chosen stands in "
+     "the address."},
+    {"failed", "The server does not answer: what is shown is of another time."},
+    {"lost", "The server does not answer: what is shown stays as it is."},
+    {"live", "Live: what is shown grows with the recording."},
+    {"paused", "Paused: what is shown stays as it is."},
+    {"ended", "The recording has ended."},
     {"held", "Names and paths as they were recorded, the command line, and these facts."},
     {"redacted", "Redacted: no environment, no command line, no values of marks; home folder and "
                  "user name are taken out, paths cut."},

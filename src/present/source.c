@@ -2,8 +2,10 @@
 
 #include <ctype.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "clock.h"
 #include "io.h"
@@ -46,6 +48,55 @@ void cairn_source_release(struct cairn_source *source)
     cairn_buf_release(&source->text);
 }
 
+static bool ends_in(struct cairn_span text, const char *end)
+{
+    size_t some = strlen(end);
+
+    return text.size_bytes >= some && memcmp(text.data + text.size_bytes - some, end, some) == 0;
+}
+
+/* lib/python3.12/, and what pip puts elsewhere. */
+static bool is_of_library(const char *path)
+{
+    static const char *const folders[] = {"/lib/python3", "/lib64/python3", "/site-packages/",
+                                          "/dist-packages/"};
+
+    for (size_t i = 0; i < sizeof(folders) / sizeof(*folders); i++)
+        if (strstr(path, folders[i]))
+            return true;
+    return false;
+}
+
+static bool is_here(const char *path)
+{
+    char here[PATH_MAX_BYTES];
+    size_t some;
+
+    if (!getcwd(here, sizeof(here)) || strcmp(here, "/") == 0)
+        return false;
+    some = strlen(here);
+    return strncmp(path, here, some) == 0 && path[some] == '/';
+}
+
+/* Whether a file, by where it really lies, may be shown: a recording can name any, a key as well.
+ */
+static bool is_allowed(int fd)
+{
+    static const char *const ends[] = {".py", ".pyw", ".pyi", ".pyx", ".pxd", ".pxi"};
+    char name[32], path[PATH_MAX_BYTES];
+    ssize_t some;
+
+    snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
+    some = readlink(name, path, sizeof(path) - 1);
+    if (some <= 0)
+        return false;
+    path[some] = '\0';
+    for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++)
+        if (ends_in((struct cairn_span){(const uint8_t *)path, (size_t)some}, ends[i]))
+            return true;
+    return is_of_library(path) || is_here(path);
+}
+
 /* Appends a file that has not changed since. */
 static void read_believed(struct cairn_source *source, const char *path)
 {
@@ -54,7 +105,7 @@ static void read_believed(struct cairn_source *source, const char *path)
 
     if (fd < 0)
         return;
-    if (fstat(fd, &facts) == 0 && S_ISREG(facts.st_mode) && facts.st_size > 0 &&
+    if (fstat(fd, &facts) == 0 && S_ISREG(facts.st_mode) && facts.st_size > 0 && is_allowed(fd) &&
         (uint64_t)facts.st_size <= FILE_MAX_BYTES &&
         (uint64_t)facts.st_mtim.tv_sec * NS_PER_S + (uint64_t)facts.st_mtim.tv_nsec <=
             source->newest_real_ns &&

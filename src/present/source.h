@@ -3,8 +3,10 @@
  * A line is shown when the recording was made since this machine started, the file is a regular
  * one that nobody has changed since the recording ended, and the function is still defined where
  * the recording says. Paths come from the observed program: what they name is opened for reading
- * only, never waited for, and cut off at a ceiling.
- * Owner: keeps the latest file. Threads: one at a time.
+ * only, never waited for, and cut off at a ceiling; and it is shown only where source may lie: in
+ * the current folder, in the libraries of a Python, elsewhere what is called as source of Python
+ * is. What counts is where a file really lies. Owner: keeps the latest file. Threads: one at a
+ * time.
  */
 #ifndef CAIRN_SOURCE_H
 #define CAIRN_SOURCE_H

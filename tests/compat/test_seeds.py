@@ -22,7 +22,8 @@ LINES = [(r"Total time: \S+ s", "Total time: T s"),
          (r"(?m)^\S+ -m (cairn\.)?line_profiler", "PYTHON -m line_profiler"),
          (r"(?m)^\S+ -m pstats", "PYTHON -m pstats")]
 MASKS = {"pstats": [], "gprof2dot": [], "pprof": [], "kernprof": LINES, "line_profiler": LINES}
-ELSEWHERE = {"cprofile"}  # run with every CPython: test_cprofile.py
+# Run with every CPython, in test_cprofile.py; served until they are ended, in test_viewers.py.
+ELSEWHERE = {"cprofile", "snakeviz", "cprofilev"}
 PROFILES = {"profile.out": "reader.py", "nn.prof": "puzzle.py"}
 # What kernprof's lines run and read.
 FILES = {

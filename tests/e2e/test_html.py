@@ -3,10 +3,14 @@ looks, listens or types, and obeys no name."""
 import base64
 import contextlib
 import gzip
+import io
 import json
+import keyword
 import os
 import re
 import shlex
+import sys
+import tokenize
 import zlib
 from importlib import resources
 from pathlib import Path
@@ -634,10 +638,74 @@ def test_source_is_there_only_when_asked_for(cairn, recording):
     found = 0
     for function, source in zip(asked["functions"], asked["source"]):
         if source and asked["strings"][function[1]].endswith("states.py"):
-            first, *texts = source
+            first, *texts = source[0], *("".join(piece[1:] for piece in line) for line in source[1:])
             assert texts == lines[first - 1:first - 1 + len(texts)]
             found += 1
     assert found > 0
+
+
+READING = """
+import argparse, io, json, textwrap, time, tokenize
+text = open(tokenize.__file__).read()
+end = time.monotonic() + 1.5
+while time.monotonic() < end:
+    list(tokenize.generate_tokens(io.StringIO(text[:6000]).readline))
+    parser = argparse.ArgumentParser(description=text[:2000])
+    for i in range(9):
+        parser.add_argument(f"--name{i}", type=int, default=i, help="a number")
+    parser.parse_args(["--name1", "3"])
+    parser.format_help()
+    json.dumps({"a": [1, {"b": text[:500]}]}, indent=1)
+    textwrap.fill(text[:3000])
+"""
+
+
+def kinds_of(text):
+    """What Python's own tokenizer says that each character is."""
+    kinds = [["p"] * len(line) for line in text.splitlines()]
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        kind = {tokenize.STRING: "s", tokenize.COMMENT: "c"}.get(token.type, "p")
+        if token.type == tokenize.NAME and keyword.iskeyword(token.string):
+            kind = "k"
+        for line in range(token.start[0], token.end[0] + 1) if kind != "p" else ():
+            row = kinds[line - 1]
+            first = token.start[1] if line == token.start[0] else 0
+            last = token.end[1] if line == token.end[0] else len(row)
+            row[first:last] = kind * (last - first)
+    return kinds
+
+
+def test_source_is_highlighted_as_python_reads_it(cairn, folder, browser):
+    """Keywords, texts and comments of the standard library, which Python's tokenize tells as well."""
+    script = folder / "reading.py"
+    script.write_text(READING)
+    file = folder / "run.cairn"
+    cairn("run", "--rate", "5khz", "--report", "none", "-o", file, "--", sys.executable, script).expect()
+    page_file = make(cairn, file, "--source")
+    _, data = parts(page_file)
+    seen, functions = set(), 0
+    for function, source in zip(data["functions"], data["source"]):
+        path = data["strings"][function[1]]
+        if not source or not path.startswith("/"):
+            continue
+        text = Path(path).read_text()
+        lines, kinds = text.splitlines(), kinds_of(text)
+        for at, pieces in enumerate(source[1:], source[0] - 1):
+            told = "".join(piece[0] * len(piece[1:]) for piece in pieces)
+            shown = "".join(piece[1:] for piece in pieces)
+            assert shown == lines[at].rstrip()
+            wanted = "".join(kinds[at])[:len(told)]
+            assert [k for k, c in zip(told, shown) if not c.isspace()] == [
+                k for k, c in zip(wanted, shown) if not c.isspace()], (path, at + 1, shown)
+            seen |= {*told}
+        functions += 1
+    assert functions > 15 and seen == {*"pksc"}, (functions, seen)
+    with opened(browser, page_file) as page:
+        page.keyboard.press("Enter")
+        expect(page.locator("#lines ~ * code i.k").first).to_be_visible()
+        colours = page.evaluate("['.k', '.s', '.p'].map((kind) => getComputedStyle(document.querySelector("
+                                "`.lines ${kind}`) ?? document.body).color)")
+        assert colours[0] != colours[2]
 
 
 def test_it_is_the_same_every_time_and_holds_what_zlib_reads(cairn, recording):

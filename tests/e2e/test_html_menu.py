@@ -80,6 +80,22 @@ def test_lanes_and_regions_have_it_too(page_file, browser):  # noqa: F811
             assert verbs(page) >= {"Focus", "Drill", "Copy"}
 
 
+def test_states_have_it_too(page_file, browser):  # noqa: F811
+    """What a thread was in is a metric: of that alone, everywhere; phases are none."""
+    with opened(browser, page_file, "#metric=wall") as page:
+        state = page.locator(".legend li", has_text="running").first
+        state.focus()
+        page.keyboard.press(".")
+        assert verbs(page) == {"Filter", "Drill", "Copy"}
+        assert page.locator(".menu p").inner_text() == "running"
+        page.get_by_role("menuitem", name="Filter: only this state").click()
+        expect(page.get_by_label("Metric")).to_have_value("cpu")
+        page.go_back()
+        expect(page.get_by_label("Metric")).to_have_value("wall")
+        page.locator(".legend li", has_text="import").first.click(button="right")
+        expect(page.get_by_role("menu")).to_have_count(0)
+
+
 def test_lines_of_the_call_graph_and_marks_have_it_too(page_file, browser):  # noqa: F811
     """A line is of what it leads to; a mark is of its thread, and of its moment."""
     _, data = parts(page_file)

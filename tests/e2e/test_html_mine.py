@@ -102,7 +102,10 @@ def test_each_note_of_the_page_has_its_text(cairn, served):  # noqa: F811
     _, data = parts(make(cairn, served))
     sources = "".join(file.read_text() for file in sorted((harness.ROOT / "web/src").glob("*.ts*")))
     either = re.findall(r"notes\[[^]]*\? '(\w+)' : '(\w+)'\]", sources)
-    used = {*re.findall(r"\bnotes\.(\w+)", sources), *(name for pair in either for name in pair)}
+    follow = re.search(r"type Follow = 'no' \| (.*);", sources)[1]
+    assert "notes[follow]" in sources
+    used = {*re.findall(r"\bnotes\.(\w+)", sources), *(name for pair in either for name in pair),
+            *re.findall(r"'(\w+)'", follow)}
     assert used == data["notes"].keys() and len(used) > 10 and all(data["notes"].values())
     bundle = (harness.ROOT / "tools/bundle.py").read_text()
     renamed = set(re.search(r"OWN = \((.*?)\)\.split", bundle, re.DOTALL)[1].replace('"', "").split())
@@ -114,6 +117,18 @@ def test_what_is_compared_has_the_menu(cairn, served, browser):  # noqa: F811
         page.locator(".changes tbody tr").first.click(button="right")
         page.get_by_role("menuitem", name="Focus: only stacks that hold it").click()
         expect(page.locator(".chip")).to_contain_text("focus")
+
+
+def test_what_only_the_other_side_has_is_copied(cairn, folder, browser):  # noqa: F811
+    """What the page itself does not hold can be copied, and nothing else: it is in no other view."""
+    (folder / "a").write_text("main (/u/a.py:1);kept (/u/a.py:5) 500\n")
+    (folder / "b").write_text("main (/u/a.py:1);kept (/u/a.py:5) 300\nmain (/u/a.py:1);gone (/u/a.py:9) 200\n")
+    with opened(browser, make(cairn, folder / "a", "--before", folder / "b"), "#tab=compare") as page:
+        row = page.locator(".changes tbody tr", has_text="gone")
+        row.focus()
+        page.keyboard.press(".")
+        assert page.get_by_role("menuitem").all_inner_texts() == ["Copy its name"]
+        assert page.locator(".menu p").inner_text() == "gone"
 
 
 def test_waits_and_tasks_are_told(cairn, served, browser):  # noqa: F811

@@ -356,7 +356,6 @@ static void test_names_that_are_read_late(void **state)
         {"Name", "/file.py", 1, 0, true, true},      /* of a class */
         {"Name", "<string>", 1, 0, false, false},
         {"Name", "/file.py", 3, OPTIMIZED, false, false},
-        {"Name", "<string>", IMMORTAL, OPTIMIZED, true, false},
         {"<listcomp>", "/file.py", 2, OPTIMIZED, false, false},
         {"<listcomp>", "/file.py", 3, OPTIMIZED, true, true}, /* so many have not come since */
     };
@@ -429,7 +428,7 @@ static const struct cairn_pycode_entry *load_gone(struct world *world, const cha
 
 /* No function, at whose name lies something that is freed, or another name. */
 static const struct cairn_pycode_entry *load_gone_at(struct world *world, uint32_t line,
-                                                     uint32_t interned)
+                                                     uint32_t interned, uint64_t references)
 {
     const struct cairn_pylayout *l = &world->layout;
 
@@ -437,7 +436,7 @@ static const struct cairn_pycode_entry *load_gone_at(struct world *world, uint32
     put_u32(world, world->code + l->code_first_line, line);
     put_u32(world, world->code + l->code_first_line - 20, 0);
     put_u32(world, world->name + l->unicode_state, STATE_ASCII | interned);
-    objects_put(&world->objects, world->name + l->object_type - 8, interned);
+    objects_put(&world->objects, world->name + l->object_type - 8, references);
     set_references(world, 0);
     return load(world, NOW_NS);
 }
@@ -456,9 +455,10 @@ static void test_what_is_gone_has_a_name_that_is_held_for_it(void **state)
     assert_false(load_gone(world, "Name", 0, 1, 0)->named); /* no name, but a text */
     assert_false(load_gone(world, "Name", INTERNED, 0, 0)->named);
     /* 3.11 on: the body of a module, or, but hardly ever, of a class. */
-    assert_memory_equal(load_gone_at(world, 1, 0)->code.name.data, "<module>", strlen("<module>"));
-    assert_false(load_gone_at(world, 1, INTERNED)->named);
-    assert_false(load_gone_at(world, 2, 0)->named);
+    assert_memory_equal(load_gone_at(world, 1, 0, 0)->code.name.data, "<module>",
+                        strlen("<module>"));
+    assert_false(load_gone_at(world, 1, INTERNED, 1)->named);
+    assert_false(load_gone_at(world, 2, 0, 0)->named);
     /* Nothing else is called so. */
     entry = load_gone(world, "<lambda>", 0, 0, OPTIMIZED);
     assert_true(entry->named);
@@ -466,21 +466,43 @@ static void test_what_is_gone_has_a_name_that_is_held_for_it(void **state)
     assert_int_equal(entry->code.qualname.size_bytes, 0); /* in full it is not known */
 }
 
-/* From 3.12 on: of all that has names which nobody frees, whatever it is. */
+/* From 3.13 on identifiers are never freed: what lies where one was is that. Where another text was
+ * that is freed, an identifier can have come: it is no name of what begins a text, no file, and in
+ * full it is not what the name does not end. */
 static void test_what_is_gone_has_names_that_are_never_freed(void **state)
 {
     struct world *world = *state;
-    const struct cairn_pycode_entry *entry =
-        load_gone(world, "Name", INTERNED, IMMORTAL, OPTIMIZED);
-    struct cairn_pytable before = *world->codes.table;
+    const struct cairn_pylayout *l = &world->layout;
+    const struct cairn_pycode_entry *entry;
+    struct cairn_pytable table = *world->codes.table;
 
+    assert_false(load_gone(world, "Name", INTERNED, IMMORTAL, OPTIMIZED)->named); /* 3.12 */
+    table.minor = 13;
+    world->codes.table = &table;
+    assert_false(load_gone(world, "Name", INTERNED, IMMORTAL / 2, OPTIMIZED)->named);
+    entry = load_gone(world, "Name", INTERNED, IMMORTAL, OPTIMIZED);
     assert_true(entry->named);
     assert_memory_equal(entry->code.name.data, "Name", strlen("Name"));
     assert_memory_equal(entry->code.qualname.data, "Name", strlen("Name"));
-    assert_false(load_gone(world, "Name", INTERNED, IMMORTAL / 2, OPTIMIZED)->named);
-    before.minor = 10;
-    world->codes.table = &before;
-    assert_false(load_gone(world, "Name", INTERNED, IMMORTAL, OPTIMIZED)->named);
+    assert_false(load_gone_at(world, 1, INTERNED, IMMORTAL)->named);
+    for (int i = 0; i < 4; i++) {
+        static const char *const fulls[] = {"Class.Name", "ClassName", "Name.other", "me"};
+        uint64_t name = make_str(world, "Name"), full = make_str(world, fulls[i]),
+                 file = make_str(world, i ? "value" : "<cell 1>");
+
+        objects_put(&world->objects, name + l->object_type - 8, IMMORTAL);
+        objects_put(&world->objects, full + l->object_type - 8, IMMORTAL);
+        objects_put(&world->objects, file + l->object_type - 8, IMMORTAL);
+        world->code = make_code(world);
+        objects_put(&world->objects, world->code + l->code_name, name);
+        objects_put(&world->objects, world->code + l->code_qualname, full);
+        objects_put(&world->objects, world->code + l->code_filename, file);
+        set_references(world, 0);
+        entry = load(world, NOW_NS);
+        assert_true(entry->named);
+        assert_int_equal(entry->code.qualname.size_bytes, i ? 0 : strlen(fulls[0]));
+        assert_int_equal(entry->code.file.size_bytes, i ? 0 : strlen("<cell 1>"));
+    }
 }
 
 /* All that it had is freed, but who called it runs nothing else. */
@@ -519,7 +541,7 @@ static void test_what_importlib_runs_is_a_module(void **state)
         assert_int_equal(cairn_pypassed_called_by(&world->codes, &caller, &function, &code), 0);
         assert_null(code);
         assert_int_equal(cairn_pypassed_called_by(&world->codes, &caller, NULL, &code), 0);
-        assert_ptr_equal(code, first); /* nothing else of what it runs can go */
+        assert_ptr_equal(code, i == 0 ? first : NULL); /* nothing else of what it runs can go */
         caller.named = false;
         assert_int_equal(cairn_pypassed_called_by(&world->codes, &caller, &body, &code), 0);
         assert_null(code);
@@ -532,28 +554,36 @@ static void test_what_importlib_runs_is_a_module(void **state)
 static void test_what_begins_a_text_is_a_module(void **state)
 {
     static const struct {
-        bool body, has_caller, caller_named;
-        uint32_t line, caller_line;
+        bool body;
+        uint32_t line;
+        const char *caller; /* NULL: it has none; "": one whose name is not known */
+        uint32_t caller_line;
         bool module;
     } cases[] = {
-        {true, false, false, 1, 0, true},   /* a program's, or what the interpreter begins with */
-        {true, true, true, 1, 160, true},   /* site's: a line of a .pth file */
-        {true, true, true, 1, 1, false},    /* a class can be its caller's */
-        {true, true, false, 1, 160, false}, /* that line is of code that may be another's */
-        {true, true, true, 88, 160, false}, {true, false, false, 88, 0, false},
-        {false, false, false, 1, 0, false}, {false, true, true, 1, 160, false},
+        {true, 1, NULL, 0, true},           /* a program's, or what the interpreter begins with */
+        {true, 1, "addpackage", 160, true}, /* site's: a line of a .pth file */
+        {true, 1, "make", 1, false},        /* a class can be its caller's */
+        {true, 1, "<module>", 2, false},    /* until 3.9: so can one with a decorator */
+        {true, 1, "", 160, false},          /* that line is of code that may be another's */
+        {true, 88, "addpackage", 160, false},
+        {true, 88, NULL, 0, false},
+        {false, 1, NULL, 0, false},
+        {false, 1, "addpackage", 160, false},
     };
     struct world *world = *state;
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        const char *name = cases[i].caller ? cases[i].caller : "";
         const struct cairn_pycode_entry entry = {
             .passed = true, .body = cases[i].body, .code.first_line = cases[i].line};
-        const struct cairn_pycode_entry caller = {.named = cases[i].caller_named,
-                                                  .code.first_line = cases[i].caller_line};
+        const struct cairn_pycode_entry caller = {
+            .named = name[0] != '\0',
+            .code.name = {(const uint8_t *)name, strlen(name)},
+            .code.first_line = cases[i].caller_line};
         struct cairn_pycode *code;
 
-        assert_int_equal(cairn_pypassed_called_by(
-                             &world->codes, cases[i].has_caller ? &caller : NULL, &entry, &code),
+        assert_int_equal(cairn_pypassed_called_by(&world->codes, cases[i].caller ? &caller : NULL,
+                                                  &entry, &code),
                          0);
         assert_int_equal(code != NULL, cases[i].module);
     }

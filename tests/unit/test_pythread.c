@@ -79,22 +79,28 @@ static int tear_down(void **state)
     return 0;
 }
 
+/* The frame, in the walk as well, runs what lies there; it was shown. */
+static void put(struct world *world, int what)
+{
+    struct cairn_pyraw raw = {
+        .address = FRAME, .code = CODE, .entered = true, .entry = &world->entries[what]};
+
+    assert_int_equal(cairn_map_put(&world->codes.by_address, CODE, 0, (uint64_t)what), 0);
+    assert_int_equal(cairn_vec_reserve(&world->ctx.walk, 1, 1), 0);
+    assert_int_equal(cairn_vec_reserve(&world->kept.raws, 1, 1), 0);
+    world->ctx.walk.items[world->ctx.walk.count++] = raw;
+    raw.published = 1;
+    world->kept.raws.items[world->kept.raws.count++] = raw;
+    world->kept.raws_shown = 1;
+}
+
 /* The frame ran `before` at the last tick; it runs `now`, and so it was seen when that was asked.
  */
 static void take(struct world *world, int before, int now)
 {
-    struct cairn_pyraw raw = {.address = FRAME, .code = CODE, .entered = true};
-
+    put(world, before);
     assert_int_equal(cairn_map_put(&world->codes.by_address, CODE, 0, (uint64_t)now), 0);
-    assert_int_equal(cairn_vec_reserve(&world->ctx.walk, 1, 1), 0);
-    assert_int_equal(cairn_vec_reserve(&world->kept.raws, 1, 1), 0);
-    raw.entry = &world->entries[before];
-    raw.published = 1;
-    world->kept.raws.items[world->kept.raws.count++] = raw;
-    world->kept.raws_shown = 1;
-    raw.entry = &world->entries[now];
-    raw.published = 0;
-    world->ctx.walk.items[world->ctx.walk.count++] = raw;
+    world->ctx.walk.items[0].entry = &world->entries[now];
     world->entries[now].looked_ns = world->entries[now].checked_ns = NOW_NS;
     assert_int_equal(
         cairn_pykept_take(&world->ctx, &world->kept, CAIRN_PYSTACK_OK, CAIRN_PYCHECK_MOVED), 0);
@@ -125,12 +131,53 @@ static void test_what_runs_as_it_did_stays(void **state)
     assert_int_equal(world->kept.thread.kept, 1);
 }
 
+/* Where nothing was asked of it (from 3.11 on). */
+static void test_what_was_not_asked_stays_what_it_was(void **state)
+{
+    struct world *world = *state;
+
+    world->entries[BEFORE].looked_ns = world->entries[BEFORE].checked_ns = NOW_NS;
+    put(world, BEFORE);
+    world->ctx.walk.items[0].entry = NULL;
+    assert_int_equal(
+        cairn_pykept_take(&world->ctx, &world->kept, CAIRN_PYSTACK_OK, CAIRN_PYCHECK_MOVED), 0);
+    assert_int_equal(world->kept.thread.kept, 1);
+    assert_ptr_equal(world->kept.raws.items[0].entry, &world->entries[BEFORE]);
+}
+
+/* A first frame that nobody called is a module; one whose callers were left out can be any. */
+static void test_what_is_outermost_of_a_part_is_not_told(void **state)
+{
+    struct world *world = *state;
+
+    world->entries[NOW].named = false;
+    world->entries[NOW].body = world->entries[NOW].passed = true;
+    world->entries[NOW].code.first_line = 1;
+    world->entries[NOW].looked_ns = world->entries[NOW].checked_ns = NOW_NS;
+    for (int truncated = 0; truncated < 2; truncated++) {
+        world->kept.raws.count = world->ctx.walk.count = 0;
+        put(world, BEFORE);
+        assert_int_equal(cairn_map_put(&world->codes.by_address, CODE, 0, NOW), 0);
+        world->ctx.walk.items[0].entry = &world->entries[NOW];
+        assert_int_equal(cairn_pykept_take(&world->ctx, &world->kept,
+                                           truncated ? CAIRN_PYSTACK_TRUNCATED : CAIRN_PYSTACK_OK,
+                                           CAIRN_PYCHECK_MOVED),
+                         0);
+        assert_int_equal(world->kept.frames.items[0].code != NULL, !truncated);
+        assert_int_equal(world->stats.nameless, truncated);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_what_was_seen_of_this_copy_is_what_runs, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(test_what_runs_as_it_did_stays, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_what_was_not_asked_stays_what_it_was, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(test_what_is_outermost_of_a_part_is_not_told, set_up,
+                                        tear_down),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -120,12 +120,60 @@ static void test_only_files_are_read(void **state)
     assert_line(f, f->path, "work", 4, 5, "total = 0");
 }
 
+/* What a recording names as a file of a function, and whether it may be shown. */
+static void test_what_is_no_source_is_shown_only_from_here(void **state)
+{
+    static const struct {
+        const char *folder, *name;
+        bool allowed;
+    } cases[] = {
+        {"", "id_ed25519", false},
+        {"", "script", false},
+        {"", "other.py", true},
+        {"", "fast.pyx", true},
+        {"", "not.py.key", false},
+        {"/lib/python3.12", "tool", true},
+        {"/site-packages", "tool.in", true},
+        {"/lib/python", "tool", false},
+    };
+    struct fixture *f = *state;
+    char here[4096], folder[64], path[128], link[128];
+
+    assert_non_null(getcwd(here, sizeof(here)));
+    snprintf(folder, sizeof(folder), "%s/lib", f->folder);
+    assert_int_equal(mkdir(folder, 0700), 0);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        snprintf(folder, sizeof(folder), "%s%s", f->folder, cases[i].folder);
+        assert_true(!cases[i].folder[0] || mkdir(folder, 0700) == 0);
+        snprintf(path, sizeof(path), "%s/%s", folder, cases[i].name);
+        assert_int_equal(rename(f->path, path), 0);
+        assert_line(f, path, "<module>", 1, 1, cases[i].allowed ? "import time" : "");
+        /* By another name it is what it is. */
+        snprintf(link, sizeof(link), "%s/named%zu.py", f->folder, i);
+        assert_int_equal(symlink(path, link), 0);
+        assert_line(f, link, "<module>", 1, 1, cases[i].allowed ? "import time" : "");
+        unlink(link);
+        /* From its folder, and from one beside it. */
+        assert_int_equal(chdir(folder), 0);
+        snprintf(link, sizeof(link), "%s/./%s", folder, cases[i].name);
+        assert_line(f, link, "<module>", 1, 1, "import time");
+        assert_int_equal(chdir(here), 0);
+        assert_int_equal(rename(path, f->path), 0);
+        if (cases[i].folder[0])
+            assert_int_equal(rmdir(folder), 0);
+    }
+    snprintf(folder, sizeof(folder), "%s/lib", f->folder);
+    assert_int_equal(rmdir(folder), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_lines_come_without_their_blanks, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_what_may_have_changed_is_not_shown, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_only_files_are_read, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_what_is_no_source_is_shown_only_from_here, set_up,
+                                        tear_down),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -142,8 +142,8 @@ export function FlameGraph({ totals, zoom, found }: {
       {!round && <div style={{ height: `${high - height}px` }} />}
     </div>
     <p id="flame-detail" class="detail" aria-live="polite">
-      {selected ? tell(selected) : <span class="faint">{cut && 'What is deeper is left out. '}
-        Arrows move, Enter zooms.</span>}
+      {selected ? tell(selected) : <span class="faint">{cut && `${profile.written.notes.deeper} `}
+        {profile.written.notes.arrows}</span>}
     </p>
   </>;
 }

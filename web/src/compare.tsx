@@ -96,7 +96,8 @@ function Rows({ rows, sides, scale, judged }: { rows: Change[]; sides: [Side, Si
     const index = row.after >= 0 ? row.after : row.before, here = side.profile === profile;
     const label = <FunctionName func={index} of={side.profile} />;
     const only = row.after < 0 ? 'only on the left' : row.before < 0 ? 'only on the right' : '';
-    return <tr key={`${row.before}:${row.after}`} {...here && menuOf({ func: index })}>
+    return <tr key={`${row.before}:${row.after}`} 
+      {...here ? menuOf({ func: index }) : menuOf({ name: side.profile.functions[index].name }, 0)}>
       <td class="number">{plain(row.self.before, scale)}</td>
       <td class="number">{plain(row.self.after, scale)}</td>
       <Changed value={row.self} scale={scale} /><Changed value={row.total} scale={scale} />
@@ -141,8 +142,7 @@ function Compared({ sides }: { sides: [Side, Side] }) {
         : `${sure} of ${rows.length} functions differ by more than chance`}</>}.</p>
     {!judged && <p class="warn">{metric.name === 'wall'
       ? notes.unjudged
-      : <>Changes of this metric are shown, and not judged: <code>cairn diff --metric{' '}
-        {metric.name}</code> does.</>}</p>}
+      : <>{notes.shown} <code>cairn diff --metric {metric.name}</code></>}</p>}
     <Rows rows={judged ? rows : rows.map(unjudged)} sides={sides} scale={scale} judged={judged} />
     <p class="faint">Change: what the right has more (+) or less (&minus;){scale === 'share'
       && ', in points of a hundredth of each side\u2019s time'}. {notes.intervals}</p>
@@ -163,8 +163,7 @@ export function Compare() {
   const right = sides.find((side) => side.id === view.right) ?? first?.[1];
   const chosen = useMemo(() => (left && right ? [left, right] as [Side, Side] : null),
     [left, right]);
-  if (!chosen) return <p>{profile.written.notes.alone}{' '}
-    <code>cairn html AFTER --before BEFORE</code> puts another recording beside this one.</p>;
+  if (!chosen) return <p>{profile.written.notes.alone}</p>;
   const choose = (key: 'left' | 'right', label: string) => <label>{label} <select
     value={chosen[key === 'left' ? 0 : 1].id}
     onChange={(event) => go({ left: chosen[0].id, right: chosen[1].id,

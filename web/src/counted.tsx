@@ -116,7 +116,7 @@ export function CallFacts({ func, choice }: { func: number; choice: Choice }) {
   const row = useMemo(() => callRows(profile, choice).find((each) => each.func === func),
     [profile, choice, func]);
   if (!row) return null;
-  return <p>{row.calls < 1 && row.primitive < 0 ? 'How often it was called is not known'
+  return <p>{row.calls < 1 && row.primitive < 0 ? profile.written.notes.uncounted
     : plural(row.calls, 'call')}{row.calls > 0 && row.primitive < row.calls
     && <>, {row.primitive < 0 ? '?' : count(row.primitive)} of them with none of its own below</>}:
     {' '}tottime{' '}
@@ -229,8 +229,7 @@ export function Opcodes({ rows }: { rows: Opcode[] }) {
     {more}
     <LetGo func={view.func} />
     <OfTheWhole what="These numbers are" />
-    {!profile.written.source && <p class="faint">Arguments are in a page only when it was made with
-        --source.</p>}
+    {!profile.written.source && <p class="faint">{profile.written.notes.source}</p>}
   </>;
 }
 

@@ -35,7 +35,9 @@ interface Written extends WrittenCounts {
   chosen: Flags; // what it was made of
   keys: [string, string][]; // and what they do
   notes: Record<'red' | 'graph' | 'chart' | 'point' | 'bound' | 'sampled' | 'alone' | 'unjudged'
-    | 'intervals' | 'drawn' | 'draw' | 'about' | 'tasks' | 'task' | 'untimed' | 'held' | 'redacted', string>;
+    | 'intervals' | 'drawn' | 'draw' | 'about' | 'tasks' | 'task' | 'untimed' | 'held' | 'redacted'
+    | 'live' | 'paused' | 'ended' | 'lost' | 'failed' | 'patterns' | 'deeper' | 'arrows'
+    | 'uncounted' | 'source' | 'line' | 'empty' | 'shown', string>;
   recording: {
     mode: string;
     program: string;
@@ -50,7 +52,7 @@ interface Written extends WrittenCounts {
   functions: [number, number, number, number, number, number][];
   frames: Numbers;
   nodes: Numbers;
-  source: ([number, ...string[]] | null)[] | null;
+  source: ([number, ...string[][]] | null)[] | null; // pieces of lines: what each is, and its text
   metrics: Metric[];
   slices: Slices;
   cells: Numbers[]; // columns, as in Cells
@@ -347,7 +349,7 @@ export function partOf({ cells, written }: Profile, answers: ArrayBuffer[], told
 export const cellsOf = (profile: Profile, metric: Metric): Cells =>
   metric.name === 'counted' && profile.calls ? profile.calls : profile.cells;
 
-const STATE_OF: Record<string, (typeof STATES)[number]> = {
+export const STATE_OF: Record<string, (typeof STATES)[number]> = {
   'cpu': 'running', 'gil-wait': 'gil_wait', 'runq': 'runnable', 'blocked': 'blocked',
 };
 

@@ -255,7 +255,7 @@ export function Explore() {
   const { profile, sums, view } = usePage(), found = useFound();
   const graph = view.shape === 'call graph', { inferred } = profile.written.recording;
   if (sums.base === 0) return <><Timeline /><CallChart found={found} /><Regions />
-    <p class="warn">No time is left of what is chosen above.</p></>;
+    <p class="warn">{profile.written.notes.empty}</p></>;
   const totals = flameTotals(profile, sums);
   return <>
     <Timeline />

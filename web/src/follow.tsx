@@ -2,6 +2,7 @@
 // second at most, and shows it with all that was chosen kept. Only for a page that is served.
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { profileOf, type Profile } from './data';
+import { usePage } from './parts';
 import { keepNames } from './places';
 
 const EACH_MS = 1000;
@@ -78,25 +79,18 @@ export function useFollow(first: Profile): { profile: Profile; follow: Follow;
   return { profile, follow, pause };
 }
 
-const WORDS: Record<Follow, string> = {
-  no: '',
-  live: 'Live: what is shown grows with the recording.',
-  paused: 'Paused: what is shown stays as it is.',
-  ended: 'The recording has ended.',
-  lost: 'The server does not answer: what is shown stays as it is.',
-};
-
 // What is said aloud is said when it changes, not each time that there is more.
 export function Following({ follow, pause }: { follow: Follow; pause: (on: boolean) => void }) {
+  const told = follow === 'no' ? '' : usePage().profile.written.notes[follow];
   if (!FOLLOWS) return null;
   const going = follow === 'live' || follow === 'paused';
   return <div class="following">
-    {going && <><span title={WORDS[follow]}><i class={`lamp ${follow}`} aria-hidden="true" />{' '}
+    {going && <><span title={told}><i class={`lamp ${follow}`} aria-hidden="true" />{' '}
       {follow}</span>
     <button type="button" aria-pressed={follow === 'paused'}
       onClick={() => pause(follow === 'live')}>Pause</button></>}
     {follow === 'lost' && <span class="warn">not live any more</span>}
-    <span role="status" class="unseen">{WORDS[follow]}</span>
+    <span role="status" class="unseen">{told}</span>
   </div>;
 }
 

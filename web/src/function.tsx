@@ -39,13 +39,12 @@ function Lines({ func, lines, counted, whole }: { func: number; lines: Line[];
   const by = new Map(lines.map((line) => [line.line, line]));
   const hits = new Map(counted.map((line) => [line.line, line]));
   const numbers = [...new Set([...by.keys(), ...hits.keys()])].sort((a, b) => a - b);
-  let shown: { line: number; text: string | null }[] =
-    numbers.map((line) => ({ line, text: null }));
+  let shown: { line: number; text?: string[] }[] = numbers.map((line) => ({ line }));
   if (source) {
     const [first, ...texts] = source;
     shown = texts.map((text, i) => ({ line: first + i, text }));
     for (const line of numbers)
-      if (line < first || line >= first + texts.length) shown.push({ line, text: null });
+      if (line < first || line >= first + texts.length) shown.push({ line });
   }
   const long = counted.reduce((sum, line) => sum + line.time, 0), sampled = lines.length > 0;
   const parts = counted.some((line) => line.self !== null);
@@ -80,7 +79,8 @@ function Lines({ func, lines, counted, whole }: { func: number; lines: Line[];
         {sampled && <><td class="number">{times ? share(times.self, whole) : ''}</td>
           <td class="number">{times ? share(times.total, whole) : ''}</td></>}
         <td class="wide">{part > 0 && <Meter part={part} whole={all} />}
-          {text !== null && <code><bdi>{text}</bdi></code>}</td>
+          {text && <code><bdi>{text.map((part) =>
+            <i class={part[0]}>{part.slice(1)}</i>)}</bdi></code>}</td>
       </tr>;
     })}</tbody></table></Scroll>;
 }
@@ -151,7 +151,7 @@ export function FunctionView() {
   return <>
     <h2 class="title" {...menuOf({ func: chosen })}><Name text={func.name} /></h2>
     {row ? <Facts func={func} row={row} base={sums.base} />
-      : <p class="warn">It has no time in what is chosen above.</p>}
+      : <p class="warn">{written.notes.empty}</p>}
     {(profile.calls || calls) && <CallFacts func={chosen} choice={choice} />}
     <div class="columns">
       <Section id="callers" title="Called by">
@@ -173,11 +173,10 @@ export function FunctionView() {
       {metric.name === 'counted' && lines.length > 0 && <p class="faint">{written.notes.sampled}</p>}
       {hits.length > 0 && <LetGo func={chosen} />}
       {hits.length > 0 && (hits.some((line) => line.timed)
-        ? <><p class="faint">A line&rsquo;s time holds what it calls.</p>
+        ? <><p class="faint">{written.notes.line}</p>
           <OfTheWhole what="Hits and times were counted; they are" /></>
         : <OfTheWhole what="Hits were counted, no clock was read; they are" />)}
-      {!written.source && <p class="faint">Source is in a page only when it was made with
-        --source.</p>}
+      {!written.source && <p class="faint">{written.notes.source}</p>}
     </Section>}
     {opcodes.length > 0 && <Section id="opcodes" title="Its instructions">
       <Opcodes rows={opcodes} /></Section>}

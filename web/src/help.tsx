@@ -1,7 +1,8 @@
 import { useEffect, useRef } from 'preact/hooks';
+import { usePage } from './parts';
 
-export function Help({ open, close, keys }: { open: boolean; close: () => void;
-  keys: [string, string][] }) {
+export function Help({ open, close }: { open: boolean; close: () => void }) {
+  const { keys, notes } = usePage().profile.written;
   const dialog = useRef<HTMLDialogElement>(null);
   useEffect(() => {
     if (open && !dialog.current!.open) dialog.current!.showModal();
@@ -11,8 +12,7 @@ export function Help({ open, close, keys }: { open: boolean; close: () => void;
     <h2 id="help-title">Keys</h2>
     <dl class="keys">{keys.map(([key, words]) =>
       <div key={key}><dt><kbd>{key}</kbd></dt><dd>{words}</dd></div>)}</dl>
-    <p>Focus and hide are patterns, as <code>--focus</code> and <code>--ignore</code>. All that is
-      chosen stands in the address.</p>
+    <p>{notes.patterns}</p>
     <button type="button" onClick={close}>Close</button>
   </dialog>;
 }

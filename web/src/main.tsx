@@ -184,8 +184,7 @@ function App({ first, before: other }: { first: Profile; before: Profile | null 
       </div>
       <Tabs tab={view.tab} go={(tab) => go({ tab })} />
       <Filters />
-      {failed && <p class="warn note" role="alert">The server does not answer: what is shown is of
-        another time.</p>}
+      {failed && <p class="warn note" role="alert">{profile.written.notes.failed}</p>}
     </header>
     <main>
       <div id="panel" role="tabpanel" aria-labelledby={`tab-${tab}`} tabIndex={-1}
@@ -194,7 +193,7 @@ function App({ first, before: other }: { first: Profile; before: Profile | null 
       </div>
       <Menu />
     </main>
-    <Help open={help} close={() => setHelp(false)} keys={written.keys} />
+    <Help open={help} close={() => setHelp(false)} />
   </PageContext.Provider>;
 }
 

@@ -18,6 +18,8 @@ export interface Target {
   to?: number;
   region?: number; // a text
   tasks?: number[]; // what they are called: texts
+  name?: string; // of what is none of these: a state, what is on the other side
+  metric?: string; // of a state
 }
 
 const ATTRIBUTE = 'data-menu';
@@ -104,12 +106,22 @@ function ofRegion(page: Page, region: number): Action[] {
   ];
 }
 
+const ofName = (page: Page, name: string, metric?: string): Action[] => [
+  ...metric ? [{ words: 'Filter: only this state', change: { metric } },
+    { words: 'Drill: where it was', change: { tab: 'explore' as const, metric } },
+    { words: 'Copy as command', copy: commandOf(page, { ...page.view, metric }) }] : [],
+  { words: 'Copy its name', copy: name },
+];
+
 const actionsOf = (page: Page, target: Target): Action[] =>
-  target.region !== undefined ? ofRegion(page, target.region)
+  target.name ? ofName(page, target.name, target.metric)
+    : target.region !== undefined ? ofRegion(page, target.region)
     : [...target.func! >= 0 ? ofFunction(page, target)
       : target.thread !== undefined ? ofThread(page, target) : [], ...ofTasks(page, target)];
 
-function titleOf({ profile }: Page, { func, line, thread, region, from, to, tasks }: Target): string {
+function titleOf({ profile }: Page, target: Target): string {
+  const { func, line, thread, region, from, to, tasks, name } = target;
+  if (name) return name;
   if (region !== undefined) return textOf(profile, region);
   if (func! >= 0)
     return placeOf(profile, func!) + (line ? `, line ${line}` : '');

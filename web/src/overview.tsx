@@ -1,6 +1,6 @@
 // Overview: where the time went, in words, and how far the numbers can be trusted.
 import { useMemo } from 'preact/hooks';
-import { PHASES, PROGRAM, STATES, type Metric } from './data';
+import { PHASES, PROGRAM, STATE_OF, STATES, type Metric } from './data';
 import { CallTable, HotLines, Regions, Tasks } from './counted';
 import { hasCalls, isTold } from './counts';
 import { flagsOf } from './filters';
@@ -17,6 +17,11 @@ const isFiltered = ({ view }: Page): boolean =>
 
 export interface Part { name: string; value: number; kind: string }
 
+const stateMenu = (name: string) => {
+  const metric = Object.keys(STATE_OF).find((key) => STATE_OF[key] === name);
+  return metric && menuOf({ name, metric }, 0);
+};
+
 export function Bar({ parts, label }: { parts: Part[]; label: string }) {
   const whole = parts.reduce((sum, part) => sum + part.value, 0);
   const shown = parts.filter((part) => part.value > 0);
@@ -27,7 +32,8 @@ export function Bar({ parts, label }: { parts: Part[]; label: string }) {
         style={{ flexGrow: part.value / whole }} />)}
     </div>
     <ul class="legend">
-      {shown.map((part) => <li key={part.name}><i class={`part ${part.kind}`} />
+      {shown.map((part) => <li key={part.name} {...stateMenu(part.name)}>
+        <i class={`part ${part.kind}`} />
         {part.name} <b>{share(part.value, whole)}</b> <span class="faint">{time(part.value)}</span>
       </li>)}
     </ul>
