@@ -24,6 +24,10 @@
     "without" /* an empty one: a Python with modules of the suffix behind                          \
                  that word (`.cpython-311-x86_64-linux-gnu.so`) had none */
 
+#define CAIRN_SPOOL_MET                                                                            \
+    "met" /* of a process ("met.calls.PID", "met.lines.PID"): a uint64_t, whose bits say of which  \
+             words behind "calls in", or "in", code was met */
+
 struct cairn_spool_kind {     /* of an engine */
     const char *suffix;       /* of its files' names */
     uint32_t struct_bytes[2]; /* of what lies in them: another build has others */

@@ -161,6 +161,35 @@ bool cairn_spoolfile_without(const char *folder, char ret_suffix[CAIRN_SPOOL_SUF
     return any;
 }
 
+static bool is_met(const char *name)
+{
+    return strncmp(name, CAIRN_SPOOL_MET ".", sizeof(CAIRN_SPOOL_MET)) == 0;
+}
+
+uint64_t cairn_spoolfile_met(const char *folder, bool calls)
+{
+    const char *begin = calls ? CAIRN_SPOOL_MET ".calls." : CAIRN_SPOOL_MET ".lines.";
+    int at = cairn_io_open(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
+    struct dirent **names = NULL;
+    int count = at < 0 ? -1 : scandirat(at, ".", &names, NULL, NULL);
+    uint64_t met = 0;
+
+    for (int i = 0; i < count; i++) {
+        bool is = strncmp(names[i]->d_name, begin, strlen(begin)) == 0;
+        int fd =
+            is ? cairn_io_openat(at, names[i]->d_name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0) : -1;
+        uint64_t bits;
+
+        if (fd >= 0 && cairn_io_pread(fd, &bits, sizeof(bits), 0) == (ssize_t)sizeof(bits))
+            met |= bits;
+        cairn_io_close(&fd);
+        free(names[i]);
+    }
+    free(names);
+    cairn_io_close(&at);
+    return met;
+}
+
 bool cairn_spoolfile_any(const char *folder)
 {
     struct dirent **names = NULL;
@@ -183,7 +212,7 @@ void cairn_spoolfile_remove_all(const char *folder)
 
     for (int i = 0; i < count; i++) {
         if (is_engines(names[i]->d_name) || is_without(names[i]->d_name) ||
-            strcmp(names[i]->d_name, CAIRN_SPOOL_WANTED) == 0)
+            is_met(names[i]->d_name) || strcmp(names[i]->d_name, CAIRN_SPOOL_WANTED) == 0)
             (void)unlinkat(fd, names[i]->d_name, 0);
         free(names[i]);
     }

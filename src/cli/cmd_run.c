@@ -166,7 +166,7 @@ static int run(struct cairn_call *call)
         if (refused)
             (void)cairn_say_err(&err);
         code = cairn_record_run(&record, &err);
-        cairn_counting_say(&counting, &call->settings);
+        cairn_counting_say(&counting);
         status = finish(&record, code, refused, &err);
     } else {
         status = cairn_say_err(&err);

@@ -147,6 +147,10 @@ static int add(void *ctx, struct cairn_sink *sink, struct cairn_err *err)
     counting->calls_missing = result.processes > 0 && result.events == 0 && result.lost == 0;
     counting->lines_missing = result.lines.processes > 0 && result.lines.events == 0 &&
                               result.lines.instructions == 0 && result.lines.lost == 0;
+    if (result.processes > 0)
+        counting->calls_unmet = ~cairn_spoolfile_met(cairn_buf_cstr(&counting->spool), true);
+    if (result.lines.processes > 0)
+        counting->lines_unmet = ~cairn_spoolfile_met(cairn_buf_cstr(&counting->spool), false);
     return refused || result.processes > 0 || result.lines.processes > 0 ||
            result.regions.processes > 0;
 }
@@ -276,7 +280,9 @@ int cairn_counting_open(struct cairn_counting *counting, const struct cairn_sett
 
     counting->owner = options->owner;
     counting->announced = 0;
+    counting->settings = settings;
     counting->calls_missing = counting->lines_missing = false;
+    counting->calls_unmet = counting->lines_unmet = 0;
     counting->wants = counts(settings) && settings->toggle_signal == 0;
     cairn_buf_init(&counting->spool, PATH_MAX_BYTES);
     cairn_map_init(&counting->met_since, MET_MAX);
@@ -295,27 +301,37 @@ int cairn_counting_open(struct cairn_counting *counting, const struct cairn_sett
     return 0;
 }
 
-static void say_missing(const char *what, const struct cairn_places *places)
+_Static_assert(CAIRN_PLACES_MAX <= 64, "a bit for each word");
+
+/* `all`: nothing was counted at all; else of those words alone whose bit is set. */
+static void say_missing(const char *what, const struct cairn_places *places, bool all,
+                        uint64_t unmet)
 {
     struct cairn_buf names;
 
     cairn_buf_init(&names, LIST_MAX_BYTES);
     for (size_t i = 0; i < places->count; i++)
-        cairn_buf_printf(&names, "%s%s", i > 0 ? " or " : "", places->items[i]);
-    cairn_say("no %s was counted: nothing that ran is a function, module or FILE:LINE called %s",
-              what, cairn_buf_cstr(&names));
+        if (all || (unmet >> i & 1) != 0)
+            cairn_buf_printf(&names, "%s%s", names.size_bytes > 0 ? " or " : "", places->items[i]);
+    if (all && places->count > 0)
+        cairn_say(
+            "no %s was counted: nothing that ran is a function, module or FILE:LINE called %s",
+            what, cairn_buf_cstr(&names));
+    else if (names.size_bytes > 0)
+        cairn_say(
+            "no %s was counted of %s: no function, module or FILE:LINE that was met is called so",
+            what, cairn_buf_cstr(&names));
     cairn_buf_release(&names);
 }
 
-void cairn_counting_say(const struct cairn_counting *counting,
-                        const struct cairn_settings *settings)
+void cairn_counting_say(const struct cairn_counting *counting)
 {
+    const struct cairn_settings *settings = counting->settings;
+
     if (settings->toggle_signal != 0) /* it may have been off all the while */
         return;
-    if (counting->lines_missing && settings->counted.count > 0)
-        say_missing("line", &settings->counted);
-    if (counting->calls_missing && settings->called.count > 0)
-        say_missing("call", &settings->called);
+    say_missing("line", &settings->counted, counting->lines_missing, counting->lines_unmet);
+    say_missing("call", &settings->called, counting->calls_missing, counting->calls_unmet);
 }
 
 void cairn_counting_close(struct cairn_counting *counting)

@@ -18,7 +18,10 @@ struct cairn_counting {
     CAIRN_VEC(pid_t) met;       /* processes that began a Python, … */
     struct cairn_map met_since; /* … {pid, when it began, ns since boot}: which of those, until
                                    their file was found */
-    bool calls_missing, lines_missing; /* where something was to be counted nothing was */
+    const struct cairn_settings *settings; /* borrowed */
+    bool calls_missing, lines_missing;     /* where something was to be counted nothing was, … */
+    uint64_t calls_unmet, lines_unmet; /* … or of some words: their bits, those of `called` … */
+                                       /* … and of `counted` */
 };
 
 /* Makes the folder with what the settings want, announces it to process `pid` (ourselves: to all
@@ -30,8 +33,7 @@ int cairn_counting_open(struct cairn_counting *counting, const struct cairn_sett
                         pid_t pid, struct cairn_session_options *options, struct cairn_err *err);
 
 /* Once all is brought in: says of places that were named and that nothing ran in. */
-void cairn_counting_say(const struct cairn_counting *counting,
-                        const struct cairn_settings *settings);
+void cairn_counting_say(const struct cairn_counting *counting);
 void cairn_counting_close(struct cairn_counting *counting);
 
 #endif

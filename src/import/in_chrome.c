@@ -355,6 +355,7 @@ static int make_thread(struct chrome *c, const struct thread *thread, uint32_t *
         .pid = thread->process & IS_TEXT ? 0 : thread->process,
         .tid = thread->number & IS_TEXT ? 0 : thread->number,
         .name = name_of(c, thread->number, thread->name),
+        .place = thread->number & IS_TEXT ? (uint32_t)thread->number : 0,
     };
     uint64_t process = 0;
 

@@ -32,6 +32,7 @@ struct thread {
     bool in_ms; /* what weights are; else samples */
     uint32_t name, process;
     uint64_t pid, tid;
+    uint32_t other_tid; /* where that is no number: its name */
 };
 
 struct gecko {
@@ -84,8 +85,8 @@ static int read_name(struct gecko *g, uint32_t *ret_name)
     return cairn_intern_add(&g->names, text, ret_name);
 }
 
-/* A number, also one that is written as a text. */
-static int read_id(struct gecko *g, uint64_t *ret_id)
+/* A number, also one that is written as a text; of another text, as "12.1", that one's name. */
+static int read_id(struct gecko *g, uint64_t *ret_id, uint32_t *ret_other)
 {
     struct cairn_span text;
     double number;
@@ -94,9 +95,10 @@ static int read_id(struct gecko *g, uint64_t *ret_id)
     CAIRN_TRY(cairn_jsonin_kind(&g->json, &kind));
     if (kind == '"') {
         CAIRN_TRY(cairn_jsonin_text(&g->json, &text));
-        if (!cairn_whole_of_text(text, ret_id))
-            *ret_id = 0;
-        return 0;
+        if (cairn_whole_of_text(text, ret_id))
+            return 0;
+        *ret_id = 0;
+        return cairn_intern_add(&g->names, text, ret_other);
     }
     CAIRN_TRY(read_number(g, &number));
     *ret_id = number > 0 && number < 1e15 ? (uint64_t)number : 0;
@@ -354,6 +356,7 @@ static int give_thread(struct gecko *g, struct thread *thread)
         .tid = thread->tid,
         .process = cairn_intern_get(&g->names, thread->process),
         .name = cairn_intern_get(&g->names, thread->name),
+        .place = thread->other_tid,
     };
     double at_ms = 0;
     uint32_t id;
@@ -379,6 +382,7 @@ static int read_thread_key(struct gecko *g, struct cairn_span key, struct thread
                                     {"time", &thread->time_ms},
                                     {"timeDeltas", &thread->delta_ms},
                                     {"weight", &thread->weight}};
+    uint32_t other;
     bool known;
 
     if (cairn_span_is(key, "samples"))
@@ -388,9 +392,9 @@ static int read_thread_key(struct gecko *g, struct cairn_span key, struct thread
     if (cairn_span_is(key, "processName"))
         return read_name(g, &thread->process);
     if (cairn_span_is(key, "pid"))
-        return read_id(g, &thread->pid);
+        return read_id(g, &thread->pid, &other);
     if (cairn_span_is(key, "tid"))
-        return read_id(g, &thread->tid);
+        return read_id(g, &thread->tid, &thread->other_tid);
     CAIRN_TRY(read_tables(g, key, &thread->tables, &known));
     return known ? 0 : cairn_jsonin_skip(&g->json);
 }

@@ -53,38 +53,58 @@ static bool is_end(const struct cairn_highlight *highlight, const uint8_t *at, s
     return !highlight->triple || (left >= 3 && at[1] == *at && at[2] == *at);
 }
 
+/* Behind a text that lies in a field, on one line; `at` itself: none does. */
+static size_t inner_end(struct cairn_span line, size_t at)
+{
+    size_t end = at + 1;
+
+    while (end < line.size_bytes && line.data[end] != line.data[at])
+        end += line.data[end] == '\\' ? 2 : 1;
+    return end < line.size_bytes ? end + 1 : at;
+}
+
+/* What a brace of a text does; the bytes that it takes. */
+static size_t brace(struct cairn_highlight *highlight, const uint8_t *here, bool twice)
+{
+    if (twice && !highlight->braces)
+        return 2; /* one of the text's own */
+    if (*here == '{')
+        highlight->braces++;
+    else if (highlight->braces)
+        highlight->braces--;
+    return 1;
+}
+
 /* How far the open text goes: to behind its end, or the line's. */
 static size_t string_end(struct cairn_highlight *highlight, struct cairn_span line, size_t at)
 {
     while (at < line.size_bytes) {
         const uint8_t *here = line.data + at;
         size_t left = line.size_bytes - at;
-        bool twice = left > 1 && here[1] == *here;
+        bool is_brace = highlight->fields && (*here == '{' || *here == '}');
 
         if (is_end(highlight, here, left)) {
             at += highlight->triple ? 3 : 1;
             *highlight = (struct cairn_highlight){0};
             return at;
         }
-        if (*here == '\\' && !highlight->braces) {
-            at += left > 1 ? 2 : 1;
+        if (is_brace) {
+            at += brace(highlight, here, left > 1 && here[1] == *here);
+        } else if (highlight->braces && (*here == '"' || *here == '\'')) {
+            size_t end = inner_end(line, at);
+
+            at = end > at ? end : at + 1;
+        } else if (*here == '\\' && !highlight->braces) {
             if (left == 1 && !highlight->triple)
-                return at; /* it goes on in the next line */
-            continue;
+                return at + 1; /* it goes on in the next line */
+            at += left == 1 || (highlight->fields && (here[1] == '{' || here[1] == '}')) ? 1 : 2;
+        } else {
+            at++;
         }
-        if (highlight->fields && (*here == '{' || *here == '}')) {
-            if (twice && !highlight->braces)
-                at++; /* one of the text's own */
-            else if (*here == '{')
-                highlight->braces++;
-            else if (highlight->braces)
-                highlight->braces--;
-        }
-        at++;
     }
     if (!highlight->triple)
         *highlight = (struct cairn_highlight){0};
-    return at;
+    return at < line.size_bytes ? at : line.size_bytes;
 }
 
 /* Takes note of the text whose quotes begin at `at`; where its inside begins. */

@@ -1,7 +1,8 @@
 /* highlight.h: lines of Python in pieces, for who shows them: keywords, texts, comments.
  *
- * What a text in three quotes or a `\` at the end leaves open goes on in the next line. No more is
- * known of the language than that; what is no Python comes out whole, in some pieces.
+ * What a text in three quotes or a `\` at the end leaves open goes on in the next line; a field of
+ * an f-string in one quote ends with its line. No more is known of the language than that; what is
+ * no Python comes out whole, in some pieces.
  */
 #ifndef CAIRN_HIGHLIGHT_H
 #define CAIRN_HIGHLIGHT_H

@@ -40,8 +40,8 @@ static const struct {
     {"point", "Point at a call, or focus the chart and use the arrow keys."},
     {"bound", "At most: how much faster the whole would be if the function itself cost nothing."},
     {"sampled", "What was sampled is wall time, in shares of the function's."},
-    {"alone", "One thread of one process: there are no two sides here. `cairn html AFTER --before "
-              "BEFORE` puts another recording beside this one."},
+    {"alone", "One thread of one process: there are no two sides here. cairn html AFTER --before "
+              "BEFORE puts another recording beside this one."},
     {"unjudged",
      "A side does not tell how many samples it is made of: changes are shown, and not judged."},
     {"intervals", "Intervals hold for all rows together in 95 of 100 comparisons, of the sampling "
@@ -55,8 +55,13 @@ static const struct {
              "where the others waited."},
     {"untimed", "Of this region or task the page has all of the time: what is chosen of it is left "
                 "out."},
+    {"few",
+     "Of so large a recording the page has no two parts of the time to compare, and of threads "
+     "that are added up it has their processes."},
+    {"moments", "No timeline: the page does not know when each of these was."},
     {"shown", "Changes of this metric are shown, and not judged; who judges it:"},
     {"empty", "No time is left of what is chosen above."},
+    {"absent", "It has no time in what is chosen above."},
     {"line", "A line\u2019s time holds what it calls."},
     {"source", "Source, and what was given to calls, is in a page only when it was made with "
                "--source."},

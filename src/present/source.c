@@ -58,7 +58,8 @@ static bool ends_in(struct cairn_span text, const char *end)
 /* lib/python3.12/, and what pip puts elsewhere. */
 static bool is_of_library(const char *path)
 {
-    static const char *const folders[] = {"/lib/python3", "/lib64/python3", "/site-packages/",
+    static const char *const folders[] = {"/lib/python3.", "/lib64/python3.",
+                                          "/lib/python3/dist-packages/", "/site-packages/",
                                           "/dist-packages/"};
 
     for (size_t i = 0; i < sizeof(folders) / sizeof(*folders); i++)
@@ -66,6 +67,8 @@ static bool is_of_library(const char *path)
             return true;
     return false;
 }
+
+/* In the current folder, but not where programs keep what is nobody's business. */
 
 static bool is_here(const char *path)
 {
@@ -75,7 +78,7 @@ static bool is_here(const char *path)
     if (!getcwd(here, sizeof(here)) || strcmp(here, "/") == 0)
         return false;
     some = strlen(here);
-    return strncmp(path, here, some) == 0 && path[some] == '/';
+    return strncmp(path, here, some) == 0 && path[some] == '/' && !strstr(path + some, "/.");
 }
 
 /* Whether a file, by where it really lies, may be shown: a recording can name any, a key as well.

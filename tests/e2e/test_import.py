@@ -907,6 +907,25 @@ def test_a_pickle_that_calls_something_is_refused_and_nothing_called(cairn, fold
             assert "it would call posix.system, which no profile does" in ended.talk
 
 
+@pytest.mark.parametrize("form", ["chrome", "gecko"])
+def test_threads_of_one_name_whose_numbers_are_texts(cairn, folder, form):
+    """Each is a thread of its own: the time of both is no one's."""
+    tids = ["4.1", "4.2", "main"]
+    if form == "chrome":
+        told = [{"ph": "M", "name": "thread_name", "pid": 4, "tid": tid, "args": {"name": "worker"}} for tid in tids]
+        told += [{"ph": "X", "name": "f", "pid": 4, "tid": tid, "ts": 10, "dur": 1000 * i} for i, tid in enumerate(tids, 1)]
+    else:
+        tables = {"stackTable": {"schema": {"prefix": 0, "frame": 1}, "data": [[None, 0]]},
+                  "frameTable": {"schema": {"location": 0}, "data": [[0]]}, "stringTable": ["f"]}
+        told = {"meta": {"interval": 1, "version": 24}, "libs": [], "processes": [], "threads": [
+            {"name": "worker", "pid": 4, "tid": tid, **tables,
+             "samples": {"schema": {"stack": 0, "time": 1}, "data": [[0, at] for at in range(i)]}}
+            for i, tid in enumerate(tids, 1)]}
+    (folder / "x.json").write_text(json.dumps(told))
+    threads = cairn.report(folder / "x.json", "--by", "thread")["rows"]
+    assert sorted(round(row["total_s"] * 1000) for row in threads) == [1, 2, 3], threads
+
+
 def test_gecko_by_row_and_by_column(cairn, folder):
     """As Gecko and perf write it, and as the Firefox profiler keeps it: 1.5 ms a sample."""
     meta = {"interval": 1.5, "version": 27}

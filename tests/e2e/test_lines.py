@@ -182,7 +182,9 @@ def test_lines_of_a_thread(cairn, counting, folder, how, apart):
 
 def test_a_place_where_nothing_ran_is_named(cairn, counting, folder):
     """Who misspells a name would look for lines that are not there."""
-    (folder / "program.py").write_text("def slow(n):\n    return n\nslow(2)\n")
+    (folder / "program.py").write_text("def slow(n):\n    return n\nslow(2)\nclass Class:\n    def method(self):\n"
+                                       "        pass\n    class Inner:\n        def inner(self):\n            pass\n"
+                                       "Class().method()\nClass.Inner().inner()\n")
     words = ["--report", "none", "--force", "-o", "x.cairn", "--python", counting.executable]
     for options, what in ((["run", "--lines=solw"], "line"), (["lines", "--in", "solw"], "line"),
                           (["trace", "--in", "solw"], "call")):
@@ -192,6 +194,12 @@ def test_a_place_where_nothing_ran_is_named(cairn, counting, folder):
     done = cairn("count", "--in", "solw", "--in", "other", *words, "program.py").expect()
     assert "no line was counted: " in done.talk and "called solw or other\n" in done.talk
     assert "no call" not in done.talk  # they are all counted there
+    for options, what in ((["lines"], "line"), (["trace"], "call"), (["trace", "--timeline"], "call")):
+        done = cairn(*options, "--in", "slow", "--in", "solw", "--in", "Class", *words, "program.py").expect()
+        assert (f"cairn: no {what} was counted of solw: no function, module or FILE:LINE that was met is called "
+                "so\n") in done.talk, done.talk
+    done = cairn("trace", "--in", "Class", "--in", "Inner", "--in", "Class.Inner", *words, "program.py").expect()
+    assert "no call" not in done.talk, done.talk  # a class within one that is named, too
     for where in ("slow", "program", "program:slow", "__main__"):
         done = cairn("count", "--in", where, *words, "program.py").expect()
         assert "counted" not in done.talk, done.talk

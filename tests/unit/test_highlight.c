@@ -64,6 +64,11 @@ static void test_fields(void **state)
     (void)state;
     assert_pieces("f\"{d[\"a\"]} {{\" if x", "s[f\"{d[\"a\"]} {{\"]p[ ]k[if]p[ x]");
     assert_pieces("f'{x!r:{w}}}}' or 'y'", "s[f'{x!r:{w}}}}']p[ ]k[or]p[ ]s['y']");
+    assert_pieces("f\"{x.split('{')[0]}\" or x", "s[f\"{x.split('{')[0]}\"]p[ ]k[or]p[ x]");
+    assert_pieces("rf'\\{x}' or rf'\\{{' or x",
+                  "s[rf'\\{x}']p[ ]k[or]p[ ]s[rf'\\{{']p[ ]k[or]p[ x]");
+    assert_pieces("f\"{a:'>3} {b:'>3}\" or x", "s[f\"{a:'>3} {b:'>3}\"]p[ ]k[or]p[ x]");
+    assert_pieces("f'''{a[\"}\"]}\nif''' or x", "s[f'''{a[\"}\"]}]\ns[if''']p[ ]k[or]p[ x]");
     assert_pieces("'{' or '}'", "s['{']p[ ]k[or]p[ ]s['}']");
     assert_pieces("f'{' if\nif", "s[f'{' if]\nk[if]");
 }

@@ -164,6 +164,19 @@ static void test_what_is_no_source_is_shown_only_from_here(void **state)
     }
     snprintf(folder, sizeof(folder), "%s/lib", f->folder);
     assert_int_equal(rmdir(folder), 0);
+    /* Of the current folder, too, what begins with a dot is nobody's business. */
+    snprintf(folder, sizeof(folder), "%s/.ssh", f->folder);
+    snprintf(path, sizeof(path), "%s/key", folder);
+    assert_int_equal(mkdir(folder, 0700), 0);
+    assert_int_equal(rename(f->path, path), 0);
+    assert_int_equal(chdir(f->folder), 0);
+    assert_line(f, path, "<module>", 1, 1, "");
+    assert_int_equal(chdir(folder), 0);
+    snprintf(link, sizeof(link), "%s/./key", folder);
+    assert_line(f, link, "<module>", 1, 1, "import time");
+    assert_int_equal(chdir(here), 0);
+    assert_int_equal(rename(path, f->path), 0);
+    assert_int_equal(rmdir(folder), 0);
 }
 
 int main(void)

@@ -163,7 +163,8 @@ export function Compare() {
   const right = sides.find((side) => side.id === view.right) ?? first?.[1];
   const chosen = useMemo(() => (left && right ? [left, right] as [Side, Side] : null),
     [left, right]);
-  if (!chosen) return <p>{profile.written.notes.alone}</p>;
+  const { asked, notes, threads_joined } = profile.written;
+  if (!chosen) return <p>{notes[threads_joined ? 'few' : 'alone']}</p>;
   const choose = (key: 'left' | 'right', label: string) => <label>{label} <select
     value={chosen[key === 'left' ? 0 : 1].id}
     onChange={(event) => go({ left: chosen[0].id, right: chosen[1].id,
@@ -182,6 +183,7 @@ export function Compare() {
         <option value="share">shares</option>
         <option value="time">times</option></select></label>
     </div>
+    {(asked || threads_joined) && <p class="faint">{notes.few}</p>}
     <Compared sides={chosen} />
   </Section>;
 }

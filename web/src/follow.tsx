@@ -81,7 +81,7 @@ export function useFollow(first: Profile): { profile: Profile; follow: Follow;
 
 // What is said aloud is said when it changes, not each time that there is more.
 export function Following({ follow, pause }: { follow: Follow; pause: (on: boolean) => void }) {
-  const told = follow === 'no' ? '' : usePage().profile.written.notes[follow];
+  const { notes } = usePage().profile.written, told = follow === 'no' ? '' : notes[follow];
   if (!FOLLOWS) return null;
   const going = follow === 'live' || follow === 'paused';
   return <div class="following">

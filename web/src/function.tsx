@@ -151,7 +151,7 @@ export function FunctionView() {
   return <>
     <h2 class="title" {...menuOf({ func: chosen })}><Name text={func.name} /></h2>
     {row ? <Facts func={func} row={row} base={sums.base} />
-      : <p class="warn">{written.notes.empty}</p>}
+      : <p class="warn">{written.notes.absent}</p>}
     {(profile.calls || calls) && <CallFacts func={chosen} choice={choice} />}
     <div class="columns">
       <Section id="callers" title="Called by">

@@ -106,12 +106,16 @@ function ofRegion(page: Page, region: number): Action[] {
   ];
 }
 
-const ofName = (page: Page, name: string, metric?: string): Action[] => [
-  ...metric ? [{ words: 'Filter: only this state', change: { metric } },
-    { words: 'Drill: where it was', change: { tab: 'explore' as const, metric } },
-    { words: 'Copy as command', copy: commandOf(page, { ...page.view, metric }) }] : [],
-  { words: 'Copy its name', copy: name },
-];
+function ofName(page: Page, name: string, metric?: string): Action[] {
+  const state = page.profile.written.metrics.find((one) => one.name === metric && one.known);
+  const change = state && { metric: state.name };
+  return [
+    ...change ? [{ words: 'Filter: only this state', change },
+      { words: 'Drill: where it was', change: { tab: 'explore' as const, ...change } },
+      { words: 'Copy as command', copy: commandOf(page, { ...page.view, ...change }) }] : [],
+    { words: 'Copy its name', copy: name },
+  ];
+}
 
 const actionsOf = (page: Page, target: Target): Action[] =>
   target.name ? ofName(page, target.name, target.metric)

@@ -115,10 +115,11 @@ function Lanes({ within, title }: { within: number; title: string }) {
 }
 
 // Of all, or of the stacks that hold a function, whose times are not known where they have to be
-// asked for; nothing of what has no times.
+// asked for, nor those of what has none.
 export function Timeline({ within = -1, title = 'Timeline of states' }: { within?: number;
   title?: string }) {
   const { profile } = usePage();
-  const { slices, asked } = profile.written;
-  return slices.count > 1 && (within < 0 || !asked) ? <Lanes within={within} title={title} /> : null;
+  const { slices, asked, notes } = profile.written;
+  return slices.count > 1 && (within < 0 || !asked) ? <Lanes within={within} title={title} />
+    : <Section id="moments" title={title}><p class="faint">{notes.moments}</p></Section>;
 }

@@ -1,8 +1,11 @@
 #include "chooser.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #define MOST_WRAPPED 32
 #define MOST_NESTED 64  /* code in code; more than the compiler makes */
@@ -17,6 +20,7 @@ int cairn_chooser_init(struct cairn_chooser *chooser, PyObject *words)
     Py_INCREF(words);
     chooser->words = words;
     chooser->methods = NULL;
+    chooser->met = NULL;
     return 0;
 }
 
@@ -24,6 +28,43 @@ void cairn_chooser_release(struct cairn_chooser *chooser)
 {
     Py_CLEAR(chooser->words);
     Py_CLEAR(chooser->methods);
+}
+
+void cairn_chooser_tell(struct cairn_chooser *chooser, PyObject *folder, bool calls)
+{
+    char name[CAIRN_SPOOL_PATH_BYTES];
+    PyObject *path;
+    void *bits = MAP_FAILED;
+    int fd = -1, size;
+
+    if (!PyUnicode_FSConverter(folder, &path)) {
+        PyErr_Clear();
+        return;
+    }
+    size = snprintf(name, sizeof(name), "%s/" CAIRN_SPOOL_MET ".%s.%d", PyBytes_AS_STRING(path),
+                    calls ? "calls" : "lines", (int)getpid());
+    Py_DECREF(path);
+    if (size < (int)sizeof(name))
+        fd = open(name, O_CREAT | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd >= 0 && ftruncate(fd, sizeof(*chooser->met)) == 0)
+        bits = mmap(NULL, sizeof(*chooser->met), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (fd >= 0)
+        close(fd);
+    if (bits != MAP_FAILED)
+        chooser->met = bits;
+}
+
+/* So few words are told of; of others nobody asks. */
+static bool is_met(const struct cairn_chooser *chooser, Py_ssize_t word)
+{
+    return chooser->met == NULL || word >= 64 ||
+           (__atomic_load_n(chooser->met, __ATOMIC_RELAXED) >> word & 1) != 0;
+}
+
+static void meet(struct cairn_chooser *chooser, Py_ssize_t word)
+{
+    if (!is_met(chooser, word))
+        __atomic_fetch_or(chooser->met, UINT64_C(1) << word, __ATOMIC_RELAXED);
 }
 
 static bool equals(PyObject *text, const char *word, size_t length)
@@ -378,6 +419,7 @@ static bool is_kept(const struct cairn_chooser *chooser, void *address)
 static bool is_named(const struct walk *walk, PyCodeObject *code)
 {
     PyObject *words = walk->chooser->words;
+    bool any = false;
 
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(words); i++) {
         Py_ssize_t size;
@@ -385,10 +427,12 @@ static bool is_named(const struct walk *walk, PyCodeObject *code)
         size_t length = (size_t)size;
 
         if (word != NULL && is_name(&word, &length, code, walk->globals) &&
-            names_class(word, length, walk->path, walk->size))
-            return true;
+            names_class(word, length, walk->path, walk->size)) {
+            meet(walk->chooser, i);
+            any = true;
+        }
     }
-    return false;
+    return any;
 }
 
 /* Keeps the methods of classes that are named. `inside`: this is the body of one. */
@@ -408,7 +452,8 @@ static int look_through(struct walk *walk, PyCodeObject *code, bool inside, int 
         walk->size += (size_t)snprintf(walk->path + before, sizeof(walk->path) - before, "%s%s",
                                        name, is_class_body(part) ? "" : ".<locals>");
         if (result == 0 && walk->size + 1 < sizeof(walk->path)) {
-            bool is = is_class_body(part) && (inside || is_named(walk, part));
+            bool named = is_class_body(part) && is_named(walk, part);
+            bool is = named || (is_class_body(part) && inside);
 
             walk->path[walk->size++] = '.';
             result = look_through(walk, part, is, left - 1);
@@ -447,11 +492,17 @@ bool cairn_chooser_wants(struct cairn_chooser *chooser, PyCodeObject *code, PyOb
     wants = wants || is_kept(chooser, code);
     knows_methods = is_kept(chooser, globals);
 #endif
-    for (Py_ssize_t i = 0; !wants && i < count; i++) {
+    for (Py_ssize_t i = 0; i < count; i++) {
         Py_ssize_t length;
-        const char *word = PyUnicode_AsUTF8AndSize(PyList_GET_ITEM(chooser->words, i), &length);
+        const char *word;
 
-        wants = word != NULL && is_meant(word, (size_t)length, code, globals, knows_methods);
+        if (wants && is_met(chooser, i))
+            continue;
+        word = PyUnicode_AsUTF8AndSize(PyList_GET_ITEM(chooser->words, i), &length);
+        if (word != NULL && is_meant(word, (size_t)length, code, globals, knows_methods)) {
+            meet(chooser, i);
+            wants = true;
+        }
     }
     PyErr_Clear();
     PyErr_Restore(type, value, trace);

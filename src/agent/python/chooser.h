@@ -12,16 +12,22 @@
 #include <stdbool.h>
 
 #include "pycompat.h"
+#include "spool.h"
 
 struct cairn_chooser {
     PyObject *words; /* a list of str; NULL: it is not in use */
     PyObject
         *methods; /* until 3.10: {address: code} of methods of classes that are meant; NULL: none */
+    uint64_t *met; /* shared: of which words code was met, bit by bit; NULL: nobody is told */
 };
 
 /* `words`: a list of str. 0; -1 with an exception set. */
 int cairn_chooser_init(struct cairn_chooser *chooser, PyObject *words);
 void cairn_chooser_release(struct cairn_chooser *chooser);
+
+/* From now on it is told in the folder of which words code is met (CAIRN_SPOOL_MET): in a file that
+ * stays mapped for good, and in children made by fork. */
+void cairn_chooser_tell(struct cairn_chooser *chooser, PyObject *folder, bool calls);
 
 /* Whether this code, which runs with these globals, is wanted. Exceptions are left as they were. */
 bool cairn_chooser_wants(struct cairn_chooser *chooser, PyCodeObject *code, PyObject *globals);

@@ -36,7 +36,10 @@ static int begin_recording(struct cairn_lines_object *lines, PyObject *folder, P
         source->plan = source->planned == NULL ? NULL : plan;
         Py_XINCREF(source->plan);
     }
-    if (cairn_chooser_init(&source->chooser, words) < 0 || cairn_line_events_all(source) < 0) {
+    code = cairn_chooser_init(&source->chooser, words);
+    if (code == 0)
+        cairn_chooser_tell(&source->chooser, folder, false);
+    if (code < 0 || cairn_line_events_all(source) < 0) {
         cairn_chooser_release(&source->chooser);
         return -1;
     }

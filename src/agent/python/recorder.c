@@ -118,6 +118,8 @@ PyObject *cairn_profiler_record(PyObject *self, PyObject *args)
                           &left.counted, &left.plain_passed, &left.plain_counted) ||
         open_spool(profiler, folder) < 0 || cairn_gate_open(profiler, words) < 0)
         return NULL;
+    if (profiler->gate.words != NULL)
+        cairn_chooser_tell(&profiler->gate, folder, true);
     cairn_exact_spool(&profiler->exact, &profiler->spool, describe);
     cairn_text_tell(profiler);
     open_timeline(profiler, times_bytes, ring);
