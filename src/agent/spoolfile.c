@@ -172,16 +172,17 @@ uint64_t cairn_spoolfile_met(const char *folder, bool calls)
     int at = cairn_io_open(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
     struct dirent **names = NULL;
     int count = at < 0 ? -1 : scandirat(at, ".", &names, NULL, NULL);
-    uint64_t met = 0;
+    uint64_t met = count < 0 ? UINT64_MAX : 0;
 
     for (int i = 0; i < count; i++) {
         bool is = strncmp(names[i]->d_name, begin, strlen(begin)) == 0;
         int fd =
             is ? cairn_io_openat(at, names[i]->d_name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0) : -1;
-        uint64_t bits;
+        uint64_t bits = 0;
 
-        if (fd >= 0 && cairn_io_pread(fd, &bits, sizeof(bits), 0) == (ssize_t)sizeof(bits))
-            met |= bits;
+        if (is && (fd < 0 || cairn_io_pread(fd, &bits, sizeof(bits), 0) != (ssize_t)sizeof(bits)))
+            bits = UINT64_MAX;
+        met |= bits;
         cairn_io_close(&fd);
         free(names[i]);
     }

@@ -44,7 +44,8 @@ bool cairn_spoolfile_any(const char *folder);
  * began has one. */
 bool cairn_spoolfile_without(const char *folder, char ret_suffix[CAIRN_SPOOL_SUFFIX_BYTES]);
 
-/* Of which words behind "calls in", or "in", code was met in some process: bit by bit. */
+/* Of which words behind "calls in", or "in", code was met in some process: bit by bit; all of them
+ * where a process could not tell. */
 uint64_t cairn_spoolfile_met(const char *folder, bool calls);
 
 /* Takes the folder away, with what engines left in it. */

@@ -147,9 +147,10 @@ static int add(void *ctx, struct cairn_sink *sink, struct cairn_err *err)
     counting->calls_missing = result.processes > 0 && result.events == 0 && result.lost == 0;
     counting->lines_missing = result.lines.processes > 0 && result.lines.events == 0 &&
                               result.lines.instructions == 0 && result.lines.lost == 0;
-    if (result.processes > 0)
+    /* Where counting may have ended before the program, nobody knows what ran later. */
+    if (result.processes > 0 && result.displaced == 0 && counting->settings->max_overhead_ppm == 0)
         counting->calls_unmet = ~cairn_spoolfile_met(cairn_buf_cstr(&counting->spool), true);
-    if (result.lines.processes > 0)
+    if (result.lines.processes > 0 && result.lines.displaced == 0)
         counting->lines_unmet = ~cairn_spoolfile_met(cairn_buf_cstr(&counting->spool), false);
     return refused || result.processes > 0 || result.lines.processes > 0 ||
            result.regions.processes > 0;

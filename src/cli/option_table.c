@@ -596,7 +596,8 @@ const struct cairn_option cairn_options[] = {
      .offset = FIELD(source),
      .brief = "put the lines of functions into the page",
      .detail = "Only of files that have not changed since the recording was made, here and since "
-               "this machine started; and of those that lie in the current folder, in the "
+               "this machine started; and of those that lie in the current folder (in none that "
+               "begins with a dot), in the "
                "libraries of a Python, or are called as its source is (.py)."},
     {.name = "before",
      .kind = CAIRN_VALUE_FILE,

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define INNER_MAX_BYTES 1000 /* of a text in a field */
+
 static int by_text(const void *key, const void *item)
 {
     const struct cairn_span *text = key;
@@ -56,11 +58,13 @@ static bool is_end(const struct cairn_highlight *highlight, const uint8_t *at, s
 /* Behind a text that lies in a field, on one line; `at` itself: none does. */
 static size_t inner_end(struct cairn_span line, size_t at)
 {
-    size_t end = at + 1;
+    size_t end = at + 1, most = at + INNER_MAX_BYTES;
 
-    while (end < line.size_bytes && line.data[end] != line.data[at])
+    if (most > line.size_bytes)
+        most = line.size_bytes;
+    while (end < most && line.data[end] != line.data[at])
         end += line.data[end] == '\\' ? 2 : 1;
-    return end < line.size_bytes ? end + 1 : at;
+    return end < most ? end + 1 : at;
 }
 
 /* What a brace of a text does; the bytes that it takes. */
@@ -72,7 +76,20 @@ static size_t brace(struct cairn_highlight *highlight, const uint8_t *here, bool
         highlight->braces++;
     else if (highlight->braces)
         highlight->braces--;
+    if (highlight->braces == (*here == '{'))
+        highlight->brackets = highlight->format = 0;
     return 1;
+}
+
+/* Takes note of where in a field we are. */
+static void pass_in_field(struct cairn_highlight *highlight, uint8_t byte)
+{
+    if (byte == '(' || byte == '[')
+        highlight->brackets++;
+    else if ((byte == ')' || byte == ']') && highlight->brackets)
+        highlight->brackets--;
+    else if (byte == ':' && highlight->braces == 1 && !highlight->brackets)
+        highlight->format = true;
 }
 
 /* How far the open text goes: to behind its end, or the line's. */
@@ -90,7 +107,7 @@ static size_t string_end(struct cairn_highlight *highlight, struct cairn_span li
         }
         if (is_brace) {
             at += brace(highlight, here, left > 1 && here[1] == *here);
-        } else if (highlight->braces && (*here == '"' || *here == '\'')) {
+        } else if (highlight->braces && !highlight->format && (*here == '"' || *here == '\'')) {
             size_t end = inner_end(line, at);
 
             at = end > at ? end : at + 1;
@@ -99,6 +116,7 @@ static size_t string_end(struct cairn_highlight *highlight, struct cairn_span li
                 return at + 1; /* it goes on in the next line */
             at += left == 1 || (highlight->fields && (here[1] == '{' || here[1] == '}')) ? 1 : 2;
         } else {
+            pass_in_field(highlight, *here);
             at++;
         }
     }

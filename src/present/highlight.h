@@ -22,7 +22,9 @@ struct cairn_highlight { /* all 0: in front of a statement */
     uint8_t quote;       /* of the text that is open; 0: none is */
     bool triple;
     bool fields; /* it is an f-string: what stands in braces is code, and has quotes of its own … */
-    unsigned braces; /* … so many are open */
+    unsigned braces;   /* … so many are open, … */
+    unsigned brackets; /* … in the outermost so many of ( and [ … */
+    bool format;       /* … and it is behind its colon, where quotes are fill */
 };
 
 /* The next piece of `line` from *at on, which is put behind it; pieces are together the line, and

@@ -55,9 +55,8 @@ static const struct {
              "where the others waited."},
     {"untimed", "Of this region or task the page has all of the time: what is chosen of it is left "
                 "out."},
-    {"few",
-     "Of so large a recording the page has no two parts of the time to compare, and of threads "
-     "that are added up it has their processes."},
+    {"few", "Of so large a recording the page has no two parts of the time to compare."},
+    {"joined", "There are so many threads that the page has their processes alone."},
     {"moments", "No timeline: the page does not know when each of these was."},
     {"shown", "Changes of this metric are shown, and not judged; who judges it:"},
     {"empty", "No time is left of what is chosen above."},

@@ -58,8 +58,7 @@ static bool ends_in(struct cairn_span text, const char *end)
 /* lib/python3.12/, and what pip puts elsewhere. */
 static bool is_of_library(const char *path)
 {
-    static const char *const folders[] = {"/lib/python3.", "/lib64/python3.",
-                                          "/lib/python3/dist-packages/", "/site-packages/",
+    static const char *const folders[] = {"/lib/python3.", "/lib64/python3.", "/site-packages/",
                                           "/dist-packages/"};
 
     for (size_t i = 0; i < sizeof(folders) / sizeof(*folders); i++)
@@ -69,7 +68,6 @@ static bool is_of_library(const char *path)
 }
 
 /* In the current folder, but not where programs keep what is nobody's business. */
-
 static bool is_here(const char *path)
 {
     char here[PATH_MAX_BYTES];

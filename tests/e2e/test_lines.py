@@ -2,6 +2,7 @@
 what was counted outlives the process.
 """
 import json
+import os
 import re
 
 import pytest
@@ -198,6 +199,14 @@ def test_a_place_where_nothing_ran_is_named(cairn, counting, folder):
         done = cairn(*options, "--in", "slow", "--in", "solw", "--in", "Class", *words, "program.py").expect()
         assert (f"cairn: no {what} was counted of solw: no function, module or FILE:LINE that was met is called "
                 "so\n") in done.talk, done.talk
+    done = cairn("trace", "--max-overhead", "50%", "--in", "slow", "--in", "solw", *words, "program.py").expect()
+    assert "no call" not in done.talk, done.talk  # it may have ended before that ran
+    (folder / "fork.py").write_text("import os\ndef child():\n    os.setgid(12345); os.setuid(12345); late()\n"
+                                    "def late():\n    pass\ndef slow():\n    pass\nslow()\n"
+                                    "if os.fork() == 0:\n    child()\n    os._exit(0)\nos.wait()\n")
+    if os.geteuid() == 0:  # who meets it may make no file there any more
+        done = cairn("trace", "--in", "slow", "--in", "late", *words, "fork.py").expect()
+        assert "no call" not in done.talk, done.talk
     done = cairn("trace", "--in", "Class", "--in", "Inner", "--in", "Class.Inner", *words, "program.py").expect()
     assert "no call" not in done.talk, done.talk  # a class within one that is named, too
     for where in ("slow", "program", "program:slow", "__main__"):

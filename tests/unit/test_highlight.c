@@ -69,6 +69,9 @@ static void test_fields(void **state)
                   "s[rf'\\{x}']p[ ]k[or]p[ ]s[rf'\\{{']p[ ]k[or]p[ x]");
     assert_pieces("f\"{a:'>3} {b:'>3}\" or x", "s[f\"{a:'>3} {b:'>3}\"]p[ ]k[or]p[ x]");
     assert_pieces("f'''{a[\"}\"]}\nif''' or x", "s[f'''{a[\"}\"]}]\ns[if''']p[ ]k[or]p[ x]");
+    assert_pieces("f\"{a:'>3} {b}\" + 'x' or y", "s[f\"{a:'>3} {b}\"]p[ + ]s['x']p[ ]k[or]p[ y]");
+    assert_pieces("f\"\"\"{a[1:2]:\">9}\"\"\" or x", "s[f\"\"\"{a[1:2]:\">9}\"\"\"]p[ ]k[or]p[ x]");
+    assert_pieces("f\"{ {'}': 1}['}'] }\" or x", "s[f\"{ {'}': 1}['}'] }\"]p[ ]k[or]p[ x]");
     assert_pieces("'{' or '}'", "s['{']p[ ]k[or]p[ ]s['}']");
     assert_pieces("f'{' if\nif", "s[f'{' if]\nk[if]");
 }

@@ -23,7 +23,7 @@ function timeSide(profile: Profile, id: string): Side | null {
 // The parts of the time that are offered: what is named, the part that is chosen, the halves.
 function timeSides(profile: Profile, view: View): Side[] {
   // When calls were is not in their sums; and a page that has to ask shows one part at a time.
-  if (view.metric === 'counted' || profile.written.asked) return [];
+  if (view.metric === 'counted' || profile.written.asked || profile.cells.timeless) return [];
   const { count } = profile.written.slices, half = count >> 1;
   const part = view.from < 0 ? [] : [`r${view.from}-${view.to}`, `x${view.from}-${view.to}`];
   const ids = new Set([view.left, view.right, ...part, `r0-${half}`, `r${half}-${count}`]);
@@ -164,7 +164,8 @@ export function Compare() {
   const chosen = useMemo(() => (left && right ? [left, right] as [Side, Side] : null),
     [left, right]);
   const { asked, notes, threads_joined } = profile.written;
-  if (!chosen) return <p>{notes[threads_joined ? 'few' : 'alone']}</p>;
+  const few = threads_joined ? notes.joined : asked && notes.few;
+  if (!chosen) return <p>{few || notes.alone}</p>;
   const choose = (key: 'left' | 'right', label: string) => <label>{label} <select
     value={chosen[key === 'left' ? 0 : 1].id}
     onChange={(event) => go({ left: chosen[0].id, right: chosen[1].id,
@@ -183,7 +184,7 @@ export function Compare() {
         <option value="share">shares</option>
         <option value="time">times</option></select></label>
     </div>
-    {(asked || threads_joined) && <p class="faint">{notes.few}</p>}
+    {few && <p class="faint">{few}</p>}
     <Compared sides={chosen} />
   </Section>;
 }

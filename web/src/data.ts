@@ -37,7 +37,7 @@ interface Written extends WrittenCounts {
   notes: Record<'red' | 'graph' | 'chart' | 'point' | 'bound' | 'sampled' | 'alone' | 'unjudged'
     | 'intervals' | 'drawn' | 'draw' | 'about' | 'tasks' | 'task' | 'untimed' | 'held' | 'redacted'
     | 'live' | 'paused' | 'ended' | 'lost' | 'failed' | 'patterns' | 'deeper' | 'arrows'
-    | 'absent' | 'few' | 'moments' | 'uncounted' | 'source' | 'line' | 'empty' | 'shown', string>;
+    | 'absent' | 'few' | 'joined' | 'moments' | 'uncounted' | 'source' | 'line' | 'empty' | 'shown', string>;
   recording: {
     mode: string;
     program: string;

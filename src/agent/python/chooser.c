@@ -46,8 +46,11 @@ void cairn_chooser_tell(struct cairn_chooser *chooser, PyObject *folder, bool ca
     Py_DECREF(path);
     if (size < (int)sizeof(name))
         fd = open(name, O_CREAT | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (fd >= 0 && ftruncate(fd, sizeof(*chooser->met)) == 0)
+    /* Room for it now: who writes to what has none is killed. */
+    if (fd >= 0 && posix_fallocate(fd, 0, sizeof(*chooser->met)) == 0)
         bits = mmap(NULL, sizeof(*chooser->met), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (fd >= 0 && bits == MAP_FAILED)
+        (void)!ftruncate(fd, 0); /* who reads that knows that nothing is told */
     if (fd >= 0)
         close(fd);
     if (bits != MAP_FAILED)

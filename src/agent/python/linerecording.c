@@ -37,7 +37,7 @@ static int begin_recording(struct cairn_lines_object *lines, PyObject *folder, P
         Py_XINCREF(source->plan);
     }
     code = cairn_chooser_init(&source->chooser, words);
-    if (code == 0)
+    if (code == 0 && PyList_GET_SIZE(words) > 0)
         cairn_chooser_tell(&source->chooser, folder, false);
     if (code < 0 || cairn_line_events_all(source) < 0) {
         cairn_chooser_release(&source->chooser);
