@@ -57,7 +57,7 @@ static const struct {
                 "out."},
     {"few", "Of so large a recording the page has no two parts of the time to compare."},
     {"joined", "There are so many threads that the page has their processes alone."},
-    {"moments", "No timeline: the page does not know when each of these was."},
+    {"moments", "not known to this page, which has no times of these stacks."},
     {"shown", "Changes of this metric are shown, and not judged; who judges it:"},
     {"empty", "No time is left of what is chosen above."},
     {"absent", "It has no time in what is chosen above."},

@@ -121,6 +121,7 @@ def test_it_is_reached_by_keyboard_and_without_sides_it_says_so(cairn, folder, b
         expect(page.get_by_role("tabpanel")).to_contain_text("--before")
         page.keyboard.press("2")
         expect(page.get_by_role("heading", name="Timeline of states")).to_have_count(0)
+        expect(page.get_by_role("tabpanel")).to_contain_text("Timeline of states: not known to this page")
 
 
 def test_what_cannot_be_compared_with_leaves_no_page(cairn, runs, folder):

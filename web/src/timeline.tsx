@@ -121,5 +121,5 @@ export function Timeline({ within = -1, title = 'Timeline of states' }: { within
   const { profile } = usePage();
   const { slices, asked, notes } = profile.written;
   return slices.count > 1 && !profile.cells.timeless && (within < 0 || !asked) ? <Lanes within={within} title={title} />
-    : <Section id="moments" title={title}><p class="faint">{notes.moments}</p></Section>;
+    : <p class="faint">{title}: {notes.moments}</p>;
 }
