@@ -1,5 +1,8 @@
 """Of the page: only the user's code, from the first view to the hot line by one key, the menu of what
 is compared, what was waited for, and asyncio's tasks."""
+import base64
+import gzip
+import json
 import re
 import shlex
 from urllib.parse import quote
@@ -68,6 +71,21 @@ def test_only_my_code_is_as_on_the_command_line(cairn, served, browser, then, wa
     for name, row in shown.items():
         assert seconds(row[1]) == pytest.approx(told[name]["self_s"], rel=0.006, abs=1e-6), name
         assert seconds(row[3]) == pytest.approx(told[name]["total_s"], rel=0.006, abs=1e-6), name
+
+
+def test_what_has_no_file_is_no_code_of_mine(cairn, folder, browser):  # noqa: F811
+    """A module of which nothing but that is known, as the sampler tells some; labels, which nobody wrote,
+    stay. As in tally.c; a file that tells of such a module cannot be written by hand."""
+    (folder / "x").write_text("main (/u/a.py:1);<module>;f (/u/b.py:2) 30\nmain (/u/a.py:1);[torn] 10\n")
+    file = make(cairn, folder / "x")
+    _, data = parts(file)
+    (row,) = (row for row in data["functions"] if data["strings"][row[0]] == "<module>")
+    assert row[3:5] == [2, 4]  # of files of other tools it is a label
+    row[3] = 0
+    packed = base64.b64encode(gzip.compress(json.dumps(data).encode())).decode()
+    file.write_text(re.sub(r'(id="data">)[^<]*', lambda match: match[1] + packed, file.read_text(), count=1))
+    with opened(browser, file, "#tab=explore&mine=1") as page:
+        assert {row[5].split()[0] for row in table_rows(page, "Functions")} == {"main", "f", "[torn]"}
 
 
 def test_only_my_code_comes_and_goes(cairn, served, browser):  # noqa: F811

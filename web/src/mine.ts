@@ -3,13 +3,14 @@
 import { againOf } from './counts';
 import { boxesOf, makeBoxes, makeFlame, type Cells, type Profile } from './data';
 
-const NONE = 4; // of ORIGINS, as 0 is the user's
+const LABEL = 2; // what a function is that nobody wrote
 
 // The node that each goes to: the outermost frame stays until one comes that is the user's.
-function homes({ written, functions, count, parent, func }: Profile) {
+function homes({ written, count, parent, func }: Profile) {
   const home = new Int32Array(count), above = new Int32Array(count);
   const folded = new Uint8Array(count);
-  const known = new Map<string, number>(), mine = functions.map(({ origin }) => origin % NONE === 0);
+  const known = new Map<string, number>(), mine = written.functions.map(([,,, kind, origin]) =>
+    origin === 0 || kind === LABEL);
   for (let n = 1; n < count; n++) {
     above[n] = home[parent[n]];
     if (above[n] && !mine[func[n]]) {
