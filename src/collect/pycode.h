@@ -94,7 +94,8 @@ struct cairn_pycodes {
     uint64_t came_ns;       /* when the last entry was made; … */
     uint64_t taken_over_ns; /* … at an address that had been another's */
     uint64_t loads;         /* calls of load that had something to do */
-    uint64_t unsure;        /* how often code was met that may have come a moment ago */
+    uint64_t unsure;        /* how often code was met that may have come a moment ago, … */
+    uint64_t nameless_late; /* … or was over when its names were looked for, which was late */
     uint64_t looked_ns;     /* when the last load began, … */
     uint64_t seen_ns;       /* … and when it had seen what lies at the addresses */
     uint64_t copied_ns;     /* the reader's: when the frames whose code is asked for were copied */

@@ -45,5 +45,6 @@ bool cairn_pycodes_in_time(const struct cairn_pycodes *codes)
 
 bool cairn_pycodes_came_late(const struct cairn_pycodes *codes, struct cairn_pycodes_mark mark)
 {
-    return codes->unsure != mark.unsure && !cairn_pycodes_in_time(codes);
+    return (codes->unsure != mark.unsure && !cairn_pycodes_in_time(codes)) ||
+           codes->nameless_late != mark.nameless_late;
 }

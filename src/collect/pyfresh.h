@@ -40,17 +40,18 @@ bool cairn_pycodes_is_fresh(const struct cairn_pycodes *codes,
 bool cairn_pycodes_in_time(const struct cairn_pycodes *codes);
 
 struct cairn_pycodes_mark { /* what was known before some frames' code was asked for */
-    uint64_t loads, unsure;
+    uint64_t loads, unsure, nameless_late;
 };
 
 static inline struct cairn_pycodes_mark cairn_pycodes_mark(const struct cairn_pycodes *codes)
 {
-    return (struct cairn_pycodes_mark){codes->loads, codes->unsure};
+    return (struct cairn_pycodes_mark){codes->loads, codes->unsure, codes->nameless_late};
 }
 
 /* Whether what was loaded since the mark may have come to its address after the frames were copied,
  * whose own code it was not: it comes and goes, and was seen so long after that other code can have
- * been freed and this be made. Another read of the frames is after both. */
+ * been freed and this be made; or it has no name because who looks was put off its processor, which
+ * has nothing to do with the program. Another read of the frames is after both. */
 bool cairn_pycodes_came_late(const struct cairn_pycodes *codes, struct cairn_pycodes_mark mark);
 
 #endif

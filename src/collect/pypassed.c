@@ -369,6 +369,7 @@ int cairn_pypassed_add(struct cairn_pycodes *codes, const struct cairn_pyarrival
     cairn_pyarrival_extent(codes->layout, from, &made);
     made.code.first_line = (uint32_t)made.parts[CAIRN_PYPART_LINE];
     CAIRN_TRY(take_names(codes, from, called, &made));
+    codes->nameless_late += !made.named && called->looked && !is_soon(codes, called, 2);
     if (made.named)
         CAIRN_TRY(find_named(codes, &made, &entry));
     if (!entry)

@@ -364,6 +364,7 @@ static void test_names_that_are_read_late(void **state)
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         const struct cairn_pylayout *l = &world->layout;
         uint64_t file = make_str(world, cases[i].file), name = make_str(world, cases[i].name);
+        struct cairn_pycodes_mark mark = cairn_pycodes_mark(&world->codes);
         const struct cairn_pycode_entry *entry;
 
         put_u32(world, name + l->unicode_state, STATE_ASCII | INTERNED);
@@ -385,6 +386,8 @@ static void test_names_that_are_read_late(void **state)
             continue;
         assert_int_equal(entry->named, cases[i].named);
         assert_int_equal(entry->code.file.size_bytes != 0, cases[i].has_file);
+        /* Another look at the frames may find one that has. */
+        assert_int_equal(cairn_pycodes_came_late(&world->codes, mark), !cases[i].named);
     }
 }
 
