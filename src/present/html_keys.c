@@ -33,7 +33,8 @@ static const struct {
 static const struct {
     const char *name, *text;
 } notes[] = {
-    {"red", "The redder, the more the whole would gain if the function itself cost nothing."},
+    {"red", "The redder, the more the whole would gain if the function itself cost nothing. "
+            "\u21ba: it calls itself. Left out:"},
     {"graph", "Call graph. Tab goes from function to function, arrows move, plus and minus zoom."},
     {"chart", "Calls in time. Arrows move from call to call, plus and minus zoom, Enter opens the "
               "function."},
@@ -44,7 +45,43 @@ static const struct {
               "BEFORE puts another recording beside this one."},
     {"unjudged",
      "A side does not tell how many samples it is made of: changes are shown, and not judged."},
-    {"intervals", "Intervals hold for all rows together in 95 of 100 comparisons, of the sampling "
+    {"same", "no function differs by more than chance"},
+    {"differ", "functions differ by more than chance"},
+    {"points", "In points of a hundredth of each side\u2019s time."},
+    {"flame", "Flame graph. The tree below says the same."},
+    {"changes", "Flame graph of what changed. Arrows move from box to box; the table below is by "
+                "function."},
+    {"changed",
+     "A box is as wide as on the side that has more of it, so that what is gone has one, "
+     "too. Orange: the right has more (+); blue: it has less (\u2212); grey: not "
+     "distinguishable."},
+    {"longest", "are in this page. All of a part of the time: cairn html --from 1s --to 2s; all: "
+                "cairn export -f perfetto."},
+    {"lanes", "What threads did. The two ends below choose a part of the time."},
+    {"timed", "Hits and times were counted; they are"},
+    {"hits", "Hits were counted, no clock was read; they are"},
+    {"without", ": they are counted by process, without what is chosen:"},
+    {"let_go", "Lines or instructions were counted until let go for --max-overhead: so many and "
+               "more."},
+    {"poor", "~: over half of its tottime is what counting took of it."},
+    {"partly",
+     "[partly counted]: so many and more; a tottime may hold that of what was let go, and "
+     "the sum of all calls is too small. [partly timed]: each call, and times of those "
+     "alone that were timed; the others\u2019 fall to what called them."},
+    {"percent", "% Time is of its function\u2019s lines; a line\u2019s time holds what it calls."},
+    {"clockless", "Hits are exact; no clock was read, and there are no samples."},
+    {"hybrid", "Hits are exact; times are of samples."},
+    {"unread", "n/a: they could not be read."},
+    {"made", "Only what was chosen when it was made:"},
+    {"unsampled", "n/a: no samples were taken here."},
+    {"unlike", "no calls were counted in one of them"},
+    {"copy", "the browser does not let this page copy:"},
+    {"whole", "Calls that were counted are of the whole recording: the chosen"},
+    {"gain", "without its own time the whole would be at most"},
+    {"idle", "of waiting for work is counted in."},
+    {"apart", "of waiting for work is set apart (Idle counts it in)."},
+    {"intervals", "Change: what the right has more (+) or less (\u2212). Intervals hold for all "
+                  "rows together in 95 of 100 comparisons, of the sampling "
                   "alone: two runs differ by more."},
     {"drawn", "Drawn of all stacks: with so many, the page has no times of those in focus."},
     {"draw", "Draw over a part of it to choose that time everywhere; a click drops it."},

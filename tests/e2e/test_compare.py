@@ -1,4 +1,6 @@
 """The page's view Compare: two recordings, or two threads of one, say what `cairn diff` says."""
+import re
+
 import pytest
 from playwright.sync_api import expect
 from test_diff import need_alike
@@ -80,6 +82,61 @@ def test_threads_of_one_recording_are_held_against_each_other(cairn, runs, brows
     assert own(shown, "spin")[2][0] == "\u2212" and own(shown, "spin")[4] == "less, only on the left"
     assert own(shown, "sleep_through")[4] == "more, only on the right"
     assert own(other_way, "spin")[2] == own(shown, "spin")[2].replace("\u2212", "+")
+
+
+def told_of_stacks(page):
+    """{function: what is told of its boxes}, of the graph, wherever the mouse may point."""
+    canvas, detail = page.locator("#panel canvas"), page.locator("#flame-detail")
+    told = {}
+    canvas.scroll_into_view_if_needed()
+    box = canvas.bounding_box()
+    for y in range(10, int(box["height"]), 20):
+        for x in range(4, int(box["width"]), 60):
+            page.mouse.move(box["x"] + x, box["y"] + y)
+            values, _, place = detail.inner_text().partition(": ")
+            if " right (" in values:
+                told.setdefault(place.split(" ")[0], set()).add(values)
+    return told
+
+
+def test_what_is_gone_and_what_is_new_stand_in_one_graph(cairn, runs, browser):
+    """Stack by stack what the table says function by function; a stack of one side alone is there."""
+    with opened(browser, make(cairn, runs["one"]), "#tab=compare") as page:
+        for side, name in (("Left", "busy"), ("Right", "sleeper")):
+            titles = page.get_by_label(side).locator("option").all_inner_texts()
+            page.get_by_label(side).select_option(
+                label=next(title for title in titles if f"thread {name} " in title))
+        shown, told = changes(page), told_of_stacks(page)
+        for name, side in (("spin", "left"), ("sleep_through", "right")):
+            [values] = told[name]
+            part = own(shown, name)[0 if side == "left" else 1]
+            assert values.startswith(f"{part} left, 0 % right (\u2212" if side == "left"
+                                     else f"0 % left, {part} right (+"), (values, shown)
+        expect(page.locator("#panel canvas")).to_have_accessible_name(re.compile("what changed"))
+        page.locator("#panel canvas").focus()
+        for key in ("ArrowDown", "ArrowDown", "Enter"):
+            page.keyboard.press(key)
+        expect(page.locator("#flame-detail")).not_to_contain_text("right (\u00b10.0 pp")
+        page.keyboard.press("Escape")
+        page.keyboard.press(".")
+        expect(page.get_by_role("menuitem").first).to_be_visible()
+
+
+def test_the_graph_of_two_recordings_is_judged_box_by_box(cairn, runs, browser):
+    """Of two runs of one thing nothing is sure; what took twice as long surely took longer."""
+    for after, scale, word in (("again", "share", "not distinguishable"), ("two", "time", "+")):
+        file = make(cairn, runs[after], "--before", runs["one"])
+        if after == "again":
+            need_alike(cairn, runs["one"], runs["again"])
+        with opened(browser, file, f"#tab=compare&scale={scale}") as page:
+            shown, told = changes(page), told_of_stacks(page)
+        assert all(word in values for values in told["spin"]), (told, shown)
+        if after == "two":
+            assert not any("not distinguishable" in values for values in told["spin"])
+            left, right = (seconds(part.rsplit(" ", 1)[0])
+                           for part in min(told["spin"]).split(" (")[0].split(", "))
+            assert abs(left - seconds(own(shown, "spin")[0])) < 0.006, (told, shown)
+            assert abs(right - seconds(own(shown, "spin")[1])) < 0.006
 
 
 def test_a_metric_that_hangs_together_is_not_judged(cairn, runs, browser):

@@ -148,7 +148,7 @@ export function CallGraph() {
             + `${time(line.total)}, ${share(line.total, base)}`}</title></path>)}
       {graph.places.filter((place) => place.func >= 0).map(box)}
     </svg></div>
-    <p class="detail faint">{profile.written.notes.red} {'\u21ba'}: it calls itself. Left out:{' '}
+    <p class="detail faint">{profile.written.notes.red}{' '}
       {plural(graph.left.functions, 'function')} below the cutoff, {graph.left.more > 0
         && `${count(graph.left.more)} behind the first ${BOXES_MAX}, `}
       {plural(graph.left.calls, 'call')}.</p>

@@ -2,7 +2,7 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { ORIGINS } from './data';
 import { useDrawing, useWidth, type Style } from './drawing';
-import { boxAt, draw, layOut, ROW, rowTop, type Box, type Look, type Rows } from './flame';
+import { boxAt, draw, layOut, ROW, rowTop, type Box, type Look, type Rows, type Scene } from './flame';
 import { menuOf } from './menu';
 import { Name, usePage } from './parts';
 import { drawRings, ringAt, ringRoom, ringsOf } from './sunburst';
@@ -31,11 +31,10 @@ const neighbour = (rows: Rows, depth: number, index: number, key: string):
   return below >= 0 ? [depth + 1, below] : null;
 };
 
-export function FlameGraph({ totals, zoom, found }: {
+export function FlameGraph({ totals, zoom, found, changed }: {
   totals: Totals;
   zoom: number;
-  found: ((func: number) => boolean) | null;
-}) {
+} & Pick<Scene, 'found' | 'changed'>) {
   const { profile, view, go, set } = usePage();
   const frame = useRef<HTMLDivElement>(null), canvas = useRef<HTMLCanvasElement>(null);
   const width = useWidth(frame);
@@ -64,10 +63,10 @@ export function FlameGraph({ totals, zoom, found }: {
   const wide = round ? size : width;
 
   useDrawing(canvas, wide, height, (surface, style) => {
-    const scene = { rows, flame, functions, zoom, selected, found, width: wide, height };
+    const scene = { rows, flame, functions, zoom, selected, found, changed, width: wide, height };
     if (round) drawRings(surface, readLook(style), scene, rings, place?.[0]);
     else draw(surface, readLook(style), { ...scene, up, top });
-  }, [rows, selected, found, top, round, up]);
+  }, [rows, selected, found, changed, top, round, up]);
   // A flame grows from the foot.
   useEffect(() => {
     if (!grown) frame.current!.scrollTop = up ? high - height : 0;
@@ -120,7 +119,8 @@ export function FlameGraph({ totals, zoom, found }: {
     const text = func < 0 ? 'all' : `${functions[func].name} ${functions[func].where}`;
     const value = `${time(box.value)}, ${share(box.value, whole)}`;
     return box.thin > 0
-      ? <>{box.thin} frames too thin to show, {value}, below <Name text={text} /></>
+      ? <>{box.thin} frames too thin to show, {!changed && `${value}, `}below <Name text={text} /></>
+      : changed ? <>{changed(box.node).words}: <Name text={text} /></>
       : <>{value}, self {time(totals.self[box.node])}: <Name text={text} /></>;
   };
   const choose = (event: MouseEvent) => {
@@ -135,9 +135,10 @@ export function FlameGraph({ totals, zoom, found }: {
       onScroll={(event) => setTop(event.currentTarget.scrollTop)}>
       <canvas ref={canvas} role="application"
         style={{ height: `${height}px`, width: `${wide}px` }}
-        aria-label="Flame graph. The tree below says the same." aria-describedby="flame-detail"
-        {...selected && selected.node > 0 && menuOf({ func: flame.func[selected.node],
-          node: selected.node })} tabIndex={0} aria-haspopup="menu"
+        aria-label={profile.written.notes[changed ? 'changes' : 'flame']}
+        aria-describedby="flame-detail" {...selected && selected.node > 0 && menuOf(changed
+          ? changed(selected.node).target
+          : { func: flame.func[selected.node], node: selected.node })} tabIndex={0} aria-haspopup="menu"
         onMouseMove={(event) => setAt(find(event))} onClick={choose} onKeyDown={press} />
       {!round && <div style={{ height: `${high - height}px` }} />}
     </div>

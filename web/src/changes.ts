@@ -1,7 +1,7 @@
 // Two sides, row by row: what changed between them, and whether that is more than chance. The
 // arithmetic is that of `cairn diff` (src/analyse/diff.c), on shares or on times.
-import { type Metric, type Profile } from './data';
-import { functionRows, sumUp, type Choice, type Row } from './sums';
+import { makeBoxes, makeFlame, type Flame, type Func, type Metric, type Profile } from './data';
+import { flameTotals, functionRows, sumUp, type Choice, type Row, type Sums, type Totals } from './sums';
 
 export type Scale = 'time' | 'share';
 
@@ -35,7 +35,11 @@ export interface Comparison {
   after: number;
   counted: boolean; // false: there is nothing that intervals could rest on
   rows: Change[]; // what is sure first, the largest change first
+  arms: [Arm, Arm];
+  pairs: Pair[];
 }
+
+type Pair = [Row | null, Row | null];
 
 const WORTH = 0.005; // a row whose total is less of both is not judged: it would cost the others
 const CONFIDENCE = 0.95; // of all judgements together
@@ -69,7 +73,14 @@ export function interval(share: number, draws: number, z: number): [number, numb
     share >= 1 ? 1 : Math.max(Math.min(middle + half, 1), share)];
 }
 
-interface Arm { rows: Row[]; base: number; draws: number; scale: number; profile: Profile }
+interface Arm {
+  rows: Row[];
+  sums: Sums;
+  base: number;
+  draws: number;
+  scale: number;
+  profile: Profile;
+}
 
 // A part of a recording rests on that part of its draws: for threads side by side on more, so this
 // is too few rather than too many.
@@ -78,13 +89,13 @@ function armOf(side: Side, metric: Metric, choice: Choice, scale: Scale): Arm {
     thread: side.thread, ...side.time, programOnly: false });
   const whole = metric.total_ns - (choice.idle ? 0 : metric.idle_ns);
   const draws = whole > 0 ? metric.draws * Math.min(1, sums.base / whole) : 0;
-  return { rows: functionRows(side.profile, sums), base: sums.base, draws,
+  return { rows: functionRows(side.profile, sums), sums, base: sums.base, draws,
     scale: scale === 'time' ? sums.base : 1, profile: side.profile };
 }
 
 // Rows are one when they are of one function by name and file, else by name and module.
-function pair(before: Arm, after: Arm): [Row | null, Row | null][] {
-  const pairs: [Row | null, Row | null][] = [];
+function pair(before: Arm, after: Arm): Pair[] {
+  const pairs: Pair[] = [];
   let left = before.rows, right = after.rows;
   for (const part of ['file', 'module'] as const) {
     const key = (arm: Arm, row: Row) => {
@@ -126,6 +137,12 @@ function judge(before: Arm, after: Arm, left: number, right: number, z: number):
     sure: z > 0 && (low > 0 || high < 0) };
 }
 
+const isWorth = (value: number, { base }: Arm): boolean => value >= WORTH * base;
+
+// How wide the intervals of so many judgements are, in standard deviations.
+const widthFor = (judged: number): number =>
+  judged && quantile(1 - (1 - CONFIDENCE) / judged);
+
 // 0: its own time surely changed, 1: its total did, 2: neither.
 export const rank = (row: Change): number => (row.self.sure ? 0 : row.total.sure ? 1 : 2);
 
@@ -134,11 +151,10 @@ export function compare(sides: [Side, Side], metrics: [Metric, Metric], choice: 
   const before = armOf(sides[0], metrics[0], choice, scale);
   const after = armOf(sides[1], metrics[1], choice, scale);
   const pairs = pair(before, after);
-  const worth = ([left, right]: [Row | null, Row | null]) =>
-    (left?.total ?? 0) >= WORTH * before.base || (right?.total ?? 0) >= WORTH * after.base;
-  const judged = 2 * pairs.filter(worth).length;
+  const worth = ([left, right]: Pair) =>
+    isWorth(left?.total ?? 0, before) || isWorth(right?.total ?? 0, after);
   const counted = before.draws >= 1 && after.draws >= 1;
-  const z = judged ? quantile(1 - (1 - CONFIDENCE) / judged) : 0;
+  const z = widthFor(2 * pairs.filter(worth).length);
   const rows = pairs.map((each) => {
     const [left, right] = each, own = counted && worth(each) ? z : 0;
     return {
@@ -150,5 +166,46 @@ export function compare(sides: [Side, Side], metrics: [Metric, Metric], choice: 
   const size = (row: Change) => Math.abs(rank(row) === 1 ? row.total.change : row.self.change);
   rows.sort((a, b) => rank(a) - rank(b) || size(b) - size(a)
     || Math.abs(b.total.change) - Math.abs(a.total.change));
-  return { before: before.base, after: after.base, counted, rows };
+  return { before: before.base, after: after.base, counted, rows, arms: [before, after], pairs };
+}
+
+export interface Changes { // the stacks of both sides in one flame graph
+  flame: Flame;
+  functions: Func[]; // of the right side, and behind them what only the left one has
+  totals: Totals; // of each box as much as the side has that has more of it
+  valueOf: (box: number) => Value; // of its total
+}
+
+// So what is gone has its box as what is new has. All boxes are judged together.
+export function changesOf({ arms, pairs, counted }: Comparison): Changes {
+  const [before, after] = arms, functions = [...after.profile.functions], numbers: number[] = [];
+  for (const [left, right] of pairs)
+    if (left) numbers[left.func] = right ? right.func
+      : functions.push(before.profile.functions[left.func]) - 1;
+  const func = [-1], first = [0], next = [0], starts = arms.map(({ profile: { flame } }, side) => {
+    const start = func.length - 1;
+    for (let n = 1; n < flame.count; n++) {
+      const above = flame.parent[n] && flame.parent[n] + start, own = flame.func[n];
+      func.push(side ? own : numbers[own] ?? 0); // who has no time on the left has no box either
+      next.push(first[above]);
+      first.push(0);
+      first[above] = n + start;
+    }
+    return start;
+  });
+  const flame = makeFlame(makeBoxes(func.length, Int32Array.from(func), Int32Array.from(first),
+    Int32Array.from(next), functions.length), functions);
+  const add = (own: Float64Array) => flameTotals({ flame } as Profile, { own } as Sums);
+  const own = arms.map(({ sums }, side) => {
+    const sum = new Float64Array(flame.count);
+    sums.own.forEach((value, n) => { sum[flame.of[n && n + starts[side]]] += value; });
+    return sum;
+  });
+  const [left, right] = own.map((sum) => add(sum).total), part = arms.map(({ base, scale }) =>
+    base && scale / base);
+  const worth = left.map((value, n) => +(isWorth(value, before) || isWorth(right[n], after)));
+  const z = counted ? widthFor(worth.filter(Boolean).length) : 0;
+  return { flame, functions, totals: add(own[0].map((value, n) =>
+    Math.max(value * part[0], own[1][n] * part[1]))),
+    valueOf: (n) => judge(before, after, left[n], right[n], worth[n] * z) };
 }

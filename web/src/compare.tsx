@@ -1,9 +1,12 @@
 // Compare: two recordings, or two processes, threads or times of one, function by function.
-import { useMemo } from 'preact/hooks';
-import { compare, rank, type Change, type Scale, type Side, type Value } from './changes';
+import { useEffect, useMemo, useState } from 'preact/hooks';
+import { FlameGraph } from './canvas';
+import { changesOf, compare, rank, type Change, type Comparison, type Scale, type Side, type Value }
+  from './changes';
 import { moments, valuesOf, type Metric, type Profile } from './data';
 import { menuOf } from './menu';
-import { FunctionName, Heads, opens, Scroll, Section, useMore, usePage } from './parts';
+import { FunctionName, Heads, opens, PageContext, Scroll, Section, useMore, usePage }
+  from './parts';
 import type { View } from './view';
 import { allTime } from './sums';
 import { share, time } from './words';
@@ -115,10 +118,41 @@ function Rows({ rows, sides, scale, judged }: { rows: Change[]; sides: [Side, Si
   </>;
 }
 
+// The same stack by stack.
+function Graph({ found, scale, judged }: { found: Comparison; scale: Scale; judged: boolean }) {
+  const page = usePage(), { notes } = page.profile.written;
+  const [zoom, setZoom] = useState(0);
+  const { profile, totals, changed } = useMemo(() => {
+    const { flame, functions, totals, valueOf } = changesOf(found);
+    return {
+      totals, profile: { ...page.profile, flame, functions },
+      changed: (node: number) => {
+        const value = valueOf(node), func = flame.func[node];
+        const sure = judged ? value.sure : value.change !== 0, sign = signed(value.change, scale);
+        return {
+          fill: !sure ? 'none' : value.change > 0 ? 'user' : 'library', sign,
+          target: found.arms[1].profile === page.profile && func < page.profile.functions.length
+            ? { func } : { name: functions[func]?.name },
+          words: `${plain(value.before, scale)} left, ${plain(value.after, scale)} right (${sign}${
+            sure ? '' : ', not distinguishable'})`,
+        };
+      },
+    };
+  }, [found, judged]);
+  useEffect(() => setZoom(0), [found]);
+  return <Section id="changed-stacks" title="Flame graph of what changed">
+    <p class="faint">{notes.changed}</p>
+    <PageContext.Provider value={{ ...page, profile, set: () => {},
+      go: (change) => setZoom(change.zoom ?? 0) }}>
+      <FlameGraph totals={totals} zoom={totals.total[zoom] && zoom} found={null} changed={changed} />
+    </PageContext.Provider>
+  </Section>;
+}
+
 const metricOf = (side: Side, name: string): Metric =>
   side.profile.written.metrics.find((metric) => metric.name === name)
     ?? { ...side.profile.written.metrics[0], name, known: false,
-      why: 'no calls were counted in one of them' };
+      why: side.profile.written.notes.unlike };
 
 function Compared({ sides }: { sides: [Side, Side] }) {
   const { view, choice, metric, profile: { written: { notes } } } = usePage();
@@ -131,21 +165,20 @@ function Compared({ sides }: { sides: [Side, Side] }) {
     const [side, func] = row.after >= 0 ? [1, row.after] : [0, row.before];
     return sides[side].profile.functions[func].text.toLowerCase().includes(wanted);
   });
-  if (unknown) return <p class="warn">{metric.name}: n/a, {unknown.why}. Choose another metric
-    above.</p>;
+  if (unknown) return <p class="warn">{metric.name}: n/a, {unknown.why}.</p>;
   const judged = metric.name === 'wall' && found.counted;
   const sure = judged ? rows.filter((row) => rank(row) < 2).length : 0;
   return <>
     <p class="verdict">Left {time(found.before)}, right {time(found.after)}
       {scale === 'time' ? ` (${signed(found.after - found.before, 'time')})` : ''}
-      {judged && <>; {sure === 0 ? 'no function differs by more than chance'
-        : `${sure} of ${rows.length} functions differ by more than chance`}</>}.</p>
+      {judged && <>; {sure === 0 ? notes.same
+        : `${sure} of ${rows.length} ${notes.differ}`}</>}.</p>
     {!judged && <p class="warn">{metric.name === 'wall'
       ? notes.unjudged
       : <>{notes.shown} <code>cairn diff --metric {metric.name}</code></>}</p>}
+    <Graph found={found} scale={scale} judged={judged} />
     <Rows rows={judged ? rows : rows.map(unjudged)} sides={sides} scale={scale} judged={judged} />
-    <p class="faint">Change: what the right has more (+) or less (&minus;){scale === 'share'
-      && ', in points of a hundredth of each side\u2019s time'}. {notes.intervals}</p>
+    <p class="faint">{scale === 'share' && notes.points} {notes.intervals}</p>
   </>;
 }
 

@@ -54,7 +54,7 @@ export function CallTable({ found, most = ROWS, choice }: {
   const resumed = rows.some((row) => row.resumes > 0);
   const [shown, more] = useMore(sorted, most);
   const sum = (value: (row: CallRow) => number) => rows.reduce((all, row) => all + value(row), 0);
-  const cost = profile.written.cost_ns;
+  const { cost_ns: cost, partial, notes } = profile.written;
   return <>
     <p class="faint" aria-live="polite">{count(sum((row) => row.calls)).replace(/^0$/, 'No')} calls counted in{' '}
       {time(sum((row) => row.self))}{cost !== undefined
@@ -79,11 +79,8 @@ export function CallTable({ found, most = ROWS, choice }: {
         {resumed && <td class="number faint time">{told(row.suspended)}</td>}
         <td class="wide"><Place func={row.func} /></td>
       </tr>)}</tbody></table></Scroll>
-    {shown.some((row) => poor.has(row.func)) && <p class="faint">{POOR}: over half of its tottime is
-      what counting took of it.</p>}
-    {profile.written.partial && <p class="warn">[partly counted]: so many and more; a tottime may
-      hold that of what was let go, and the sum of all calls is too small. [partly timed]: each call,
-      and times of those alone that were timed; the others' fall to what called them.</p>}
+    {shown.some((row) => poor.has(row.func)) && <p class="faint">{notes.poor}</p>}
+    {partial && <p class="warn">{notes.partly}</p>}
     {more}
   </>;
 }
@@ -123,8 +120,7 @@ export function CallFacts({ func, choice }: { func: number; choice: Choice }) {
     <b>{time(row.self)}</b>, {per(row.self, row.calls)} a call; cumtime <b>{time(row.total)}</b>,{' '}
     {per(row.total, row.primitive)} a call{row.resumes > 0
       && <>; resumed {plural(row.resumes, 'time')}, suspended {time(row.suspended)}</>}
-    {profile.written.costly?.includes(func) && <>. {POOR} Over half of its tottime is what counting
-      took of it</>}.{partly(profile, func)} Of all of the time{choice.thread < 0 && choice.process < 0 && ', all threads'}.</p>;
+    {profile.written.costly?.includes(func) && <>. {profile.written.notes.poor}</>}.{partly(profile, func)} Of all of the time{choice.thread < 0 && choice.process < 0 && ', all threads'}.</p>;
 }
 
 // Lines and instructions are counted by process, and no more is known of them.
@@ -133,8 +129,8 @@ export function OfTheWhole({ what }: { what: string }) {
   const whose = choice.thread >= 0 ? 'all threads of its process'
     : choice.process >= 0 ? 'all threads of the chosen process' : 'all threads';
   return filters.length === 0 ? <p class="faint">{what} of the whole recording, {whose}.</p>
-    : <p class="warn note">{what} of the whole recording, {whose}: they are counted by process, and
-      what is chosen ({filters.join(', ')}) is left out of them.</p>;
+    : <p class="warn note">{what} of the whole recording, {whose}{profile.written.notes.without}
+      {' '}{filters.join(', ')}.</p>;
 }
 
 // The time of lines by samples, of what is chosen.
@@ -155,7 +151,7 @@ function useSampledLines(): (func: number, line: number) => number {
 
 // The lines that took longest, of all functions.
 export function HotLines({ most = 10 }: { most?: number }) {
-  const { profile, choice } = usePage(), sampled = useSampledLines();
+  const { profile, choice } = usePage(), sampled = useSampledLines(), { notes } = profile.written;
   const [lines, whole] = useMemo(() => {
     const sorted = hottestLines(profile, choice, sampled), times = new Map<number, number>();
     for (const { func, time } of sorted) times.set(func, (times.get(func) ?? 0) + time);
@@ -178,9 +174,7 @@ export function HotLines({ most = 10 }: { most?: number }) {
         <td class="number">{line.line}</td>
         <td class="wide"><Place func={line.func} /></td>
       </tr>)}</tbody></table></Scroll>
-    <p class="faint">% Time is of its function&rsquo;s lines; a line&rsquo;s time holds what it
-      calls.{!clocked && <> Hits are exact; {timeless
-        ? 'no clock was read, and there are no samples' : 'times are of samples'}.</>}</p>
+    <p class="faint">{notes.percent} {!clocked && notes[timeless ? 'clockless' : 'hybrid']}</p>
     <LetGo func={-1} />
     <OfTheWhole what={clocked ? 'Hits and times are' : 'Hits are'} />
   </Section>;
@@ -188,10 +182,9 @@ export function HotLines({ most = 10 }: { most?: number }) {
 
 // Lines or instructions of the function, or of some (-1), that were let go.
 export function LetGo({ func }: { func: number }) {
-  const { let_go: some } = usePage().profile.written;
+  const { let_go: some, notes } = usePage().profile.written;
   return some && (func < 0 || some.includes(func)) ? <p class="warn">{func < 0
-    ? `Lines or instructions of ${plural(some.length, 'function')}` : 'They'} were counted until let
-    go for --max-overhead: so many and more.</p> : null;
+    && `${plural(some.length, 'function')}: `}{notes.let_go}</p> : null;
 }
 
 // Types of its values, or what it called.
@@ -238,14 +231,14 @@ const REGIONS = 12;
 // What the program said that it was at.
 // asyncio's: how long they ran and waited, and at which line most of it.
 export function Tasks() {
-  const { profile, view } = usePage(), { tasks, task_count, processes } = profile.written;
+  const { profile, view } = usePage(), { tasks, task_count, processes, notes } = profile.written;
   const wanted = view.search.toLowerCase(), text = (index: number) => textOf(profile, index);
   const [shown, more] = useMore((tasks ?? []).filter(([name, coroutine, process]) =>
     `${text(name)} ${text(coroutine)}`.toLowerCase().includes(wanted)
     && (view.process < 0 || process === view.process)), REGIONS);
   if (tasks === undefined) return null;
   return <Section id="tasks" title="asyncio tasks">
-    {tasks === null ? <p class="faint">n/a: they could not be read.</p>
+    {tasks === null ? <p class="faint">{notes.unread}</p>
       : <Scroll label="Tasks"><table class="rows">
         <Heads of={['#Running', '#Waiting', 'Task']} />
         <tbody>{shown.map(([name, coroutine, process, running, waiting, file, line, func], i) =>

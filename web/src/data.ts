@@ -37,7 +37,10 @@ interface Written extends WrittenCounts {
   notes: Record<'red' | 'graph' | 'chart' | 'point' | 'bound' | 'sampled' | 'alone' | 'unjudged'
     | 'intervals' | 'drawn' | 'draw' | 'about' | 'tasks' | 'task' | 'untimed' | 'held' | 'redacted'
     | 'live' | 'paused' | 'ended' | 'lost' | 'failed' | 'patterns' | 'deeper' | 'arrows'
-    | 'absent' | 'few' | 'joined' | 'moments' | 'uncounted' | 'source' | 'line' | 'empty' | 'shown', string>;
+    | 'absent' | 'few' | 'joined' | 'moments' | 'uncounted' | 'source' | 'line' | 'empty' | 'shown'
+    | 'flame' | 'changes' | 'changed' | 'longest' | 'lanes' | 'timed' | 'hits' | 'without' | 'let_go'
+    | 'idle' | 'apart' | 'same' | 'points' | 'poor' | 'partly' | 'percent' | 'clockless' | 'hybrid'
+    | 'unread' | 'made' | 'unsampled' | 'unlike' | 'copy' | 'whole' | 'gain' | 'differ', string>;
   recording: {
     mode: string;
     program: string;

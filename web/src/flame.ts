@@ -1,6 +1,8 @@
 // The flame graph without a screen: which boxes there are at a width, what is at a point, and how
 // it is drawn on anything that has the few methods of a canvas that are used.
+import type { ComponentChild } from 'preact';
 import { ORIGINS, type Flame, type Func } from './data';
+import type { Target } from './menu';
 
 export const ROW = 20;
 const THIN = 3; // narrower boxes are put together
@@ -105,6 +107,13 @@ export interface Surface {
   stroke(): void;
 }
 
+export interface Changed {
+  fill: string; // as Look's
+  sign: string;
+  words: ComponentChild;
+  target: Target;
+}
+
 export interface Scene {
   rows: Rows;
   flame: Flame;
@@ -112,6 +121,7 @@ export interface Scene {
   zoom: number;
   selected: Box | null;
   found: ((func: number) => boolean) | null; // what a search is for
+  changed?: (node: number) => Changed; // between two sides
   up: boolean; // callees above their callers: a flame
   top: number; // scrolled
   width: number;
@@ -123,10 +133,11 @@ export const rowTop = (rows: Rows, depth: number, up: boolean): number =>
   (up ? rows.length - 1 - depth : depth) * ROW;
 
 // How a frame is filled, and whether it is no more than what stands around what is looked at.
-export function fillOf(look: Look, scene: Pick<Scene, 'flame' | 'functions' | 'found'>,
+export function fillOf(look: Look, scene: Pick<Scene, 'flame' | 'functions' | 'found' | 'changed'>,
   node: number): { fill: string; dim: boolean } {
   const func = scene.flame.func[node];
-  return { fill: look.fills[func < 0 ? 'none' : ORIGINS[scene.functions[func].origin]],
+  return { fill: look.fills[scene.changed ? scene.changed(node).fill
+    : func < 0 ? 'none' : ORIGINS[scene.functions[func].origin]],
     dim: scene.found !== null && (func < 0 || !scene.found(func)) };
 }
 
@@ -170,7 +181,9 @@ export function draw(surface: Surface, look: Look, scene: Scene): void {
         surface.globalAlpha = 1;
       }
       if (box.width >= TEXT_MIN) {
-        const text = box.thin > 0 ? `${box.thin} thin` : func < 0 ? 'all' : functions[func].name;
+        const text = box.thin > 0 ? `${box.thin} thin`
+          : (scene.changed ? scene.changed(box.node).sign + ' ' : '')
+            + (func < 0 ? 'all' : functions[func].name);
         surface.fillStyle = look.ink;
         surface.fillText(cut(text, Math.floor((box.width - 2 * PAD) / letter)), box.x + PAD,
           y + ROW / 2);

@@ -91,8 +91,7 @@ function Facts({ func, row, base }: { func: Func; row: Row; base: number }) {
     {func.file && <><Name text={func.firstLine ? `${func.file}:${func.firstLine}` : func.file} />
       {'. '}</>}
     Self <b>{share(row.self, base)}</b> ({time(row.self)}), total <b>{share(row.total, base)}</b>
-    {' '}({time(row.total)}{profile.written.recording.inferred && ', inferred'}) of {time(base)}; without its own time the whole would be at
-    most {bound(row.self, base)} as fast.
+    {' '}({time(row.total)}{profile.written.recording.inferred && ', inferred'}) of {time(base)}; {profile.written.notes.gain} {bound(row.self, base)} as fast.
   </p>;
 }
 
@@ -174,8 +173,8 @@ export function FunctionView() {
       {hits.length > 0 && <LetGo func={chosen} />}
       {hits.length > 0 && (hits.some((line) => line.timed)
         ? <><p class="faint">{written.notes.line}</p>
-          <OfTheWhole what="Hits and times were counted; they are" /></>
-        : <OfTheWhole what="Hits were counted, no clock was read; they are" />)}
+          <OfTheWhole what={written.notes.timed} /></>
+        : <OfTheWhole what={written.notes.hits} />)}
       {!written.source && <p class="faint">{written.notes.source}</p>}
     </Section>}
     {opcodes.length > 0 && <Section id="opcodes" title="Its instructions">

@@ -93,7 +93,7 @@ function Contents() {
         + 'many for threads)' : 'thread'}, phase and time; no samples
         {HELD.map((key) => `, ${written[key] ? '' : 'no '}${key}`)}.</li>
       <li>{written.notes[written.redacted ? 'redacted' : 'held']}</li>
-      {chosen && <li>Only what was chosen when it was made:{chosen}</li>}
+      {chosen && <li>{written.notes.made}{chosen}</li>}
     </ul>
     <Facts of={[...recording.command ? [['command', recording.command]] : [],
       ...Object.entries(recording.environment), ['made by', `Cairn ${written.version}`]
@@ -117,13 +117,12 @@ export function Overview() {
       <Section id="states" title="States of the threads, wall time">
         {states.some(Boolean) ? <Bar label="States" parts={STATES.map((name, i) =>
           ({ name, value: states[i], kind: `state-${name}` }))} />
-          : <p class="faint">n/a: no samples were taken here.</p>}
+          : <p class="faint">{profile.written.notes.unsampled}</p>}
       </Section>
     </div>
     {metric.beside.length > 0 && !isFiltered(page) && <Section id="findings" title="Waits and overlays">
       <Facts of={metric.beside} /></Section>}
-    {sums.idle > 0 && <p>{time(sums.idle)} of waiting for work {view.idle ? 'is counted in.'
-      : 'is set apart (Idle counts it in).'}</p>}
+    {sums.idle > 0 && <p>{time(sums.idle)} {profile.written.notes[view.idle ? 'idle' : 'apart']}</p>}
     {metric.known && (hasCalls(profile, page.choice) ? <TopCalls /> : <Top />)}
     <HotLines />
     <Tasks />

@@ -103,9 +103,9 @@ export function useMore<Row>(rows: Row[], most: number): [Row[], JSX.Element | f
 
 // What came of copying, in words, and what copies.
 export function useCopy(): [string, (text: string) => void] {
-  const [said, setSaid] = useState('');
+  const [said, setSaid] = useState(''), { profile } = usePage();
   return [said, (text) => void navigator.clipboard.writeText(text).then(() => setSaid('copied'),
-    () => setSaid(`the browser does not let this page copy: ${text}`))];
+    () => setSaid(`${profile.written.notes.copy} ${text}`))];
 }
 
 // What may be wider than the page; with the focus in it, the arrow keys move it.

@@ -118,8 +118,7 @@ function Calls({ chart, found }: { chart: Chart; found: ((func: number) => boole
         <Name text={selected.func < 0 ? textOf(profile, selected.text)
           : placeOf(profile, selected.func)} /></>
       : <span class="faint">{written.notes.point}</span>}</p>
-    {all > drawn && <p class="warn">The longest {count(drawn)} of {plural(all, 'call')} are in this
-      page. All of a part of the time: <code>cairn html --from 1s --to 2s</code>; all: <code>cairn
-      export -f perfetto</code>.</p>}
+    {all > drawn && <p class="warn">The longest {count(drawn)} of {plural(all, 'call')}
+      {' '}{written.notes.longest}</p>}
   </Section>;
 }
