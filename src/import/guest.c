@@ -125,10 +125,11 @@ static int process_of(struct cairn_guest *guest, const struct cairn_guest_thread
                       uint32_t *ret_track)
 {
     struct cairn_track_def def = {.kind = CAIRN_TRACK_PROCESS, .number = thread->pid};
-    uint64_t found;
+    uint64_t found, key;
 
     CAIRN_TRY(cairn_writer_string(guest->writer, thread->process, &def.name));
-    if (cairn_map_get(&guest->processes, thread->pid, thread->pid ? 0 : def.name, &found)) {
+    key = thread->pid ? 0 : (uint64_t)thread->process_place << 32 | def.name;
+    if (cairn_map_get(&guest->processes, thread->pid, key, &found)) {
         *ret_track = (uint32_t)found;
         return 0;
     }
@@ -137,7 +138,7 @@ static int process_of(struct cairn_guest *guest, const struct cairn_guest_thread
     def.detail = def.name;
     *ret_track = 0;
     CAIRN_TRY(cairn_writer_track(guest->writer, &def, ret_track));
-    return cairn_map_put(&guest->processes, thread->pid, thread->pid ? 0 : def.name, *ret_track);
+    return cairn_map_put(&guest->processes, thread->pid, key, *ret_track);
 }
 
 int cairn_guest_thread(struct cairn_guest *guest, const struct cairn_guest_thread *thread,

@@ -32,6 +32,7 @@ struct cairn_guest_thread {
     uint64_t pid, tid; /* 0: not told; then the name tells which one it is */
     struct cairn_span process, name;
     uint64_t place; /* where threads without a number may have one name: which of them it is */
+    uint32_t process_place; /* the same of its process */
 };
 
 struct cairn_guest_sample {

@@ -356,6 +356,7 @@ static int make_thread(struct chrome *c, const struct thread *thread, uint32_t *
         .tid = thread->number & IS_TEXT ? 0 : thread->number,
         .name = name_of(c, thread->number, thread->name),
         .place = thread->number & IS_TEXT ? (uint32_t)thread->number : 0,
+        .process_place = thread->process & IS_TEXT ? (uint32_t)thread->process : 0,
     };
     uint64_t process = 0;
 

@@ -32,7 +32,7 @@ struct thread {
     bool in_ms; /* what weights are; else samples */
     uint32_t name, process;
     uint64_t pid, tid;
-    uint32_t other_tid; /* where that is no number: its name */
+    uint32_t other_pid, other_tid; /* where these are no numbers: their names */
 };
 
 struct gecko {
@@ -357,6 +357,7 @@ static int give_thread(struct gecko *g, struct thread *thread)
         .process = cairn_intern_get(&g->names, thread->process),
         .name = cairn_intern_get(&g->names, thread->name),
         .place = thread->other_tid,
+        .process_place = thread->other_pid,
     };
     double at_ms = 0;
     uint32_t id;
@@ -382,7 +383,6 @@ static int read_thread_key(struct gecko *g, struct cairn_span key, struct thread
                                     {"time", &thread->time_ms},
                                     {"timeDeltas", &thread->delta_ms},
                                     {"weight", &thread->weight}};
-    uint32_t other;
     bool known;
 
     if (cairn_span_is(key, "samples"))
@@ -392,7 +392,7 @@ static int read_thread_key(struct gecko *g, struct cairn_span key, struct thread
     if (cairn_span_is(key, "processName"))
         return read_name(g, &thread->process);
     if (cairn_span_is(key, "pid"))
-        return read_id(g, &thread->pid, &other);
+        return read_id(g, &thread->pid, &thread->other_pid);
     if (cairn_span_is(key, "tid"))
         return read_id(g, &thread->tid, &thread->other_tid);
     CAIRN_TRY(read_tables(g, key, &thread->tables, &known));

@@ -48,22 +48,20 @@ static const struct {
     {"same", "no function differs by more than chance"},
     {"differ", "functions differ by more than chance"},
     {"points", "In points of a hundredth of each side\u2019s time."},
-    {"flame", "Flame graph. The tree below says the same."},
+    {"tree", "Flame graph. The tree below says the same."},
     {"changes", "Flame graph of what changed. Arrows move from box to box; the table below is by "
                 "function."},
-    {"changed",
-     "A box is as wide as on the side that has more of it, so that what is gone has one, "
-     "too. Orange: the right has more (+); blue: it has less (\u2212); grey: not "
-     "distinguishable."},
+    {"changed", "A box is as wide as what is in it, of each stack\u2019s own time what the side "
+                "has that has more of it: so what is gone is there, too. Orange: the right has "
+                "more (+); blue: it has less (\u2212); grey: no difference that can be told."},
     {"longest", "are in this page. All of a part of the time: cairn html --from 1s --to 2s; all: "
                 "cairn export -f perfetto."},
-    {"lanes", "What threads did. The two ends below choose a part of the time."},
-    {"timed", "Hits and times were counted; they are"},
-    {"hits", "Hits were counted, no clock was read; they are"},
-    {"without", ": they are counted by process, without what is chosen:"},
-    {"let_go", "Lines or instructions were counted until let go for --max-overhead: so many and "
-               "more."},
-    {"poor", "~: over half of its tottime is what counting took of it."},
+    {"lanes", "The two ends below choose a part of the time."},
+    {"clocked", "Hits and times were counted; they are"},
+    {"unclocked", "Hits were counted, no clock was read; they are"},
+    {"without", ": they are counted by process, and what is chosen is left out of them"},
+    {"let_go", "were counted until let go for --max-overhead: so many and more."},
+    {"poor", "over half of its tottime is what counting took of it"},
     {"partly",
      "[partly counted]: so many and more; a tottime may hold that of what was let go, and "
      "the sum of all calls is too small. [partly timed]: each call, and times of those "
@@ -75,9 +73,11 @@ static const struct {
     {"made", "Only what was chosen when it was made:"},
     {"unsampled", "n/a: no samples were taken here."},
     {"unlike", "no calls were counted in one of them"},
-    {"copy", "the browser does not let this page copy:"},
-    {"whole", "Calls that were counted are of the whole recording: the chosen"},
+    {"uncopied", "the browser does not let this page copy:"},
+    {"calls", "Calls that were counted are of the whole recording: the chosen"},
     {"gain", "without its own time the whole would be at most"},
+    {"nothing", "Nothing was recorded here."},
+    {"outermost_calls", "of them with none of its own below"},
     {"idle", "of waiting for work is counted in."},
     {"apart", "of waiting for work is set apart (Idle counts it in)."},
     {"intervals", "Change: what the right has more (+) or less (\u2212). Intervals hold for all "

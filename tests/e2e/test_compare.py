@@ -85,7 +85,7 @@ def test_threads_of_one_recording_are_held_against_each_other(cairn, runs, brows
 
 
 def told_of_stacks(page):
-    """{function: what is told of its boxes}, of the graph, wherever the mouse may point."""
+    """{function: {what is told of a box of it: where that is}}, wherever the mouse may point."""
     canvas, detail = page.locator("#panel canvas"), page.locator("#flame-detail")
     told = {}
     canvas.scroll_into_view_if_needed()
@@ -95,31 +95,61 @@ def told_of_stacks(page):
             page.mouse.move(box["x"] + x, box["y"] + y)
             values, _, place = detail.inner_text().partition(": ")
             if " right (" in values:
-                told.setdefault(place.split(" ")[0], set()).add(values)
+                told.setdefault(place.split(" ")[0], {}).setdefault(values, {"x": x, "y": y})
     return told
+
+
+def hold_threads(page, *names):
+    for side, name in zip(("Left", "Right"), names):
+        titles = page.get_by_label(side).locator("option").all_inner_texts()
+        page.get_by_label(side).select_option(
+            label=next(title for title in titles if f"thread {name} " in title))
 
 
 def test_what_is_gone_and_what_is_new_stand_in_one_graph(cairn, runs, browser):
     """Stack by stack what the table says function by function; a stack of one side alone is there."""
     with opened(browser, make(cairn, runs["one"]), "#tab=compare") as page:
-        for side, name in (("Left", "busy"), ("Right", "sleeper")):
-            titles = page.get_by_label(side).locator("option").all_inner_texts()
-            page.get_by_label(side).select_option(
-                label=next(title for title in titles if f"thread {name} " in title))
+        hold_threads(page, "busy", "sleeper")
         shown, told = changes(page), told_of_stacks(page)
         for name, side in (("spin", "left"), ("sleep_through", "right")):
             [values] = told[name]
             part = own(shown, name)[0 if side == "left" else 1]
             assert values.startswith(f"{part} left, 0 % right (\u2212" if side == "left"
                                      else f"0 % left, {part} right (+"), (values, shown)
-        expect(page.locator("#panel canvas")).to_have_accessible_name(re.compile("what changed"))
-        page.locator("#panel canvas").focus()
-        for key in ("ArrowDown", "ArrowDown", "Enter"):
-            page.keyboard.press(key)
-        expect(page.locator("#flame-detail")).not_to_contain_text("right (\u00b10.0 pp")
+        canvas, [place] = page.locator("#panel canvas"), told["spin"].values()
+        expect(canvas).to_have_accessible_name(re.compile("what changed"))
+        # It is of this recording: all that its row in the table has can be done with it.
+        canvas.click(position=place, button="right")
+        expect(page.get_by_role("menuitem").first).to_contain_text("Focus")
         page.keyboard.press("Escape")
-        page.keyboard.press(".")
-        expect(page.get_by_role("menuitem").first).to_be_visible()
+
+
+def test_who_has_zoomed_in_can_change_what_is_compared(cairn, runs, browser):
+    """The zoom is of one comparison: a smaller one has no such box."""
+    with opened(browser, make(cairn, runs["one"]), "#tab=compare") as page:
+        hold_threads(page, "busy", "sleeper")
+        told, canvas = told_of_stacks(page), page.locator("#panel canvas")
+        [place] = told["spin"].values()
+        canvas.click(position=place)
+        assert "sleep_through" not in told_of_stacks(page)
+        canvas.focus()
+        page.keyboard.press("ArrowDown")
+        page.keyboard.press("Escape")
+        assert set(told_of_stacks(page)) == set(told)
+        for name in ("sleep_through", "spin"):
+            canvas.click(position=next(iter(told_of_stacks(page)[name].values())))
+            hold_threads(page, *("sleeper", "sleeper") if name == "sleep_through" else ("busy", "busy"))
+            after = told_of_stacks(page)
+            assert name in after and all("(\u00b10.0 pp" in values for boxes in after.values()
+                                         for values in boxes), after
+            hold_threads(page, "busy", "sleeper")
+
+
+def test_a_graph_that_is_not_judged_says_what_differs(cairn, runs, browser):
+    file = make(cairn, runs["two"], "--before", runs["one"])
+    with opened(browser, file, "#tab=compare&metric=cpu&scale=time") as page:
+        told = told_of_stacks(page)
+    assert all("+" in values and "distinguishable" not in values for values in told["spin"]), told
 
 
 def test_the_graph_of_two_recordings_is_judged_box_by_box(cairn, runs, browser):

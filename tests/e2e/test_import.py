@@ -926,6 +926,25 @@ def test_threads_of_one_name_whose_numbers_are_texts(cairn, folder, form):
     assert sorted(round(row["total_s"] * 1000) for row in threads) == [1, 2, 3], threads
 
 
+@pytest.mark.parametrize("form", ["chrome", "gecko"])
+def test_processes_of_one_name_whose_numbers_are_texts(cairn, folder, form):
+    """As threads are: each is a process of its own."""
+    pids = ["4.1", "4.2", "main"]
+    if form == "chrome":
+        told = [{"ph": "M", "name": "process_name", "pid": pid, "args": {"name": "worker"}} for pid in pids]
+        told += [{"ph": "X", "name": "f", "pid": pid, "tid": 1, "ts": 10, "dur": 1000 * i} for i, pid in enumerate(pids, 1)]
+    else:
+        tables = {"stackTable": {"schema": {"prefix": 0, "frame": 1}, "data": [[None, 0]]},
+                  "frameTable": {"schema": {"location": 0}, "data": [[0]]}, "stringTable": ["f"]}
+        told = {"meta": {"interval": 1, "version": 24}, "libs": [], "processes": [], "threads": [
+            {"name": "main", "processName": "worker", "pid": pid, "tid": 1, **tables,
+             "samples": {"schema": {"stack": 0, "time": 1}, "data": [[0, at] for at in range(i)]}}
+            for i, pid in enumerate(pids, 1)]}
+    (folder / "x.json").write_text(json.dumps(told))
+    processes = cairn.report(folder / "x.json", "--by", "process")["rows"]
+    assert sorted(round(row["total_s"] * 1000) for row in processes) == [1, 2, 3], processes
+
+
 def test_gecko_by_row_and_by_column(cairn, folder):
     """As Gecko and perf write it, and as the Firefox profiler keeps it: 1.5 ms a sample."""
     meta = {"interval": 1.5, "version": 27}

@@ -53,7 +53,7 @@ export function FlameGraph({ totals, zoom, found, changed }: {
   const cut = rows.at(-1)?.some((box) => !box.thin && totals.self[box.node] < box.value);
   // Of a recording that has grown the same box stays the one that is looked at.
   const shown = useRef(profile), last = useRef(-1);
-  const grown = shown.current !== profile;
+  const grown = !changed && shown.current !== profile;
   const again = grown && at ? rows[at[0]]?.findIndex((box) =>
     !box.thin && profile.names.box[box.node] === last.current) ?? -1 : -1;
   const here: typeof at = at && grown ? (again < 0 ? null : [at[0], again]) : at;
@@ -135,7 +135,7 @@ export function FlameGraph({ totals, zoom, found, changed }: {
       onScroll={(event) => setTop(event.currentTarget.scrollTop)}>
       <canvas ref={canvas} role="application"
         style={{ height: `${height}px`, width: `${wide}px` }}
-        aria-label={profile.written.notes[changed ? 'changes' : 'flame']}
+        aria-label={profile.written.notes[changed ? 'changes' : 'tree']}
         aria-describedby="flame-detail" {...selected && selected.node > 0 && menuOf(changed
           ? changed(selected.node).target
           : { func: flame.func[selected.node], node: selected.node })} tabIndex={0} aria-haspopup="menu"

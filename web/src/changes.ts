@@ -100,9 +100,9 @@ function pair(before: Arm, after: Arm): Pair[] {
   for (const part of ['file', 'module'] as const) {
     const key = (arm: Arm, row: Row) => {
       const func = arm.profile.functions[row.func];
-      return `${func.name}\0${func[part]}`;
+      return before.profile === after.profile ? row.func : `${func.name}\0${func[part]}`;
     };
-    const waiting = new Map<string, Row[]>();
+    const waiting = new Map<string | number, Row[]>();
     const first = (a: Row, b: Row) => before.profile.functions[a.func].firstLine
       - before.profile.functions[b.func].firstLine;
     for (const row of [...left].sort(first)) {
@@ -172,40 +172,48 @@ export function compare(sides: [Side, Side], metrics: [Metric, Metric], choice: 
 export interface Changes { // the stacks of both sides in one flame graph
   flame: Flame;
   functions: Func[]; // of the right side, and behind them what only the left one has
-  totals: Totals; // of each box as much as the side has that has more of it
+  places: number[][]; // by side and function of these: its number on that side, if it is there
+  totals: Totals; // of each stack's own time, what it has on the side that has more of it
   valueOf: (box: number) => Value; // of its total
 }
 
 // So what is gone has its box as what is new has. All boxes are judged together.
 export function changesOf({ arms, pairs, counted }: Comparison): Changes {
-  const [before, after] = arms, functions = [...after.profile.functions], numbers: number[] = [];
+  const [before, after] = arms, functions = [...after.profile.functions];
+  const places: number[][] = [[], functions.map((_, func) => func)], numbers: number[] = [];
   for (const [left, right] of pairs)
-    if (left) numbers[left.func] = right ? right.func
-      : functions.push(before.profile.functions[left.func]) - 1;
-  const func = [-1], first = [0], next = [0], starts = arms.map(({ profile: { flame } }, side) => {
-    const start = func.length - 1;
+    if (left) {
+      const number = right ? right.func : functions.push(before.profile.functions[left.func]) - 1;
+      numbers[left.func] = number;
+      places[0][number] = left.func;
+    }
+  const func = [-1], first = [0], next = [0];
+  const numbered = arms.map(({ profile, sums }, side) => { // the boxes that have any time
+    const { flame } = profile, { total } = flameTotals(profile, sums), at = new Int32Array(flame.count);
     for (let n = 1; n < flame.count; n++) {
-      const above = flame.parent[n] && flame.parent[n] + start, own = flame.func[n];
-      func.push(side ? own : numbers[own] ?? 0); // who has no time on the left has no box either
+      if (!total[n]) continue;
+      const above = at[flame.parent[n]], own = flame.func[n];
+      at[n] = func.length;
+      func.push(side ? own : numbers[own]);
       next.push(first[above]);
       first.push(0);
-      first[above] = n + start;
+      first[above] = at[n];
     }
-    return start;
+    return at;
   });
   const flame = makeFlame(makeBoxes(func.length, Int32Array.from(func), Int32Array.from(first),
     Int32Array.from(next), functions.length), functions);
   const add = (own: Float64Array) => flameTotals({ flame } as Profile, { own } as Sums);
   const own = arms.map(({ sums }, side) => {
     const sum = new Float64Array(flame.count);
-    sums.own.forEach((value, n) => { sum[flame.of[n && n + starts[side]]] += value; });
+    sums.own.forEach((value, n) => { sum[flame.of[numbered[side][n]]] += value; });
     return sum;
   });
   const [left, right] = own.map((sum) => add(sum).total), part = arms.map(({ base, scale }) =>
     base && scale / base);
   const worth = left.map((value, n) => +(isWorth(value, before) || isWorth(right[n], after)));
   const z = counted ? widthFor(worth.filter(Boolean).length) : 0;
-  return { flame, functions, totals: add(own[0].map((value, n) =>
+  return { flame, functions, places, totals: add(own[0].map((value, n) =>
     Math.max(value * part[0], own[1][n] * part[1]))),
     valueOf: (n) => judge(before, after, left[n], right[n], worth[n] * z) };
 }

@@ -1,11 +1,12 @@
 // Compare: two recordings, or two processes, threads or times of one, function by function.
-import { useEffect, useMemo, useState } from 'preact/hooks';
+import { useMemo, useState } from 'preact/hooks';
 import { FlameGraph } from './canvas';
+import type { Changed as Told } from './flame';
 import { changesOf, compare, rank, type Change, type Comparison, type Scale, type Side, type Value }
   from './changes';
 import { moments, valuesOf, type Metric, type Profile } from './data';
 import { menuOf } from './menu';
-import { FunctionName, Heads, opens, PageContext, Scroll, Section, useMore, usePage }
+import { FunctionName, Heads, Later, opens, PageContext, Scroll, Section, useMore, usePage }
   from './parts';
 import type { View } from './view';
 import { allTime } from './sums';
@@ -118,33 +119,37 @@ function Rows({ rows, sides, scale, judged }: { rows: Change[]; sides: [Side, Si
   </>;
 }
 
-// The same stack by stack.
-function Graph({ found, scale, judged }: { found: Comparison; scale: Scale; judged: boolean }) {
-  const page = usePage(), { notes } = page.profile.written;
-  const [zoom, setZoom] = useState(0);
+// The same stack by stack. What is selected and zoomed to is so until another comparison is shown.
+function Graph({ found, scale, judged, wanted }: { found: Comparison; scale: Scale;
+  judged: boolean; wanted: string }) {
+  const page = usePage();
+  const [zoomed, setZoom] = useState({ found, zoom: 0 });
   const { profile, totals, changed } = useMemo(() => {
-    const { flame, functions, totals, valueOf } = changesOf(found);
-    return {
-      totals, profile: { ...page.profile, flame, functions },
-      changed: (node: number) => {
-        const value = valueOf(node), func = flame.func[node];
-        const sure = judged ? value.sure : value.change !== 0, sign = signed(value.change, scale);
-        return {
-          fill: !sure ? 'none' : value.change > 0 ? 'user' : 'library', sign,
-          target: found.arms[1].profile === page.profile && func < page.profile.functions.length
-            ? { func } : { name: functions[func]?.name },
-          words: `${plain(value.before, scale)} left, ${plain(value.after, scale)} right (${sign}${
-            sure ? '' : ', not distinguishable'})`,
-        };
-      },
+    const { flame, functions, places, totals, valueOf } = changesOf(found);
+    const known: Told[] = [];
+    const change = (node: number): Told => {
+      const value = valueOf(node), func = flame.func[node], sign = signed(value.change, scale);
+      const sure = judged ? value.sure : sign[0] !== '\u00b1';
+      const here = found.arms.findIndex((arm, side) =>
+        arm.profile === page.profile && places[side][func] >= 0);
+      return {
+        fill: !sure ? 'none' : value.change > 0 ? 'user' : 'library', sign,
+        target: here < 0 ? { name: functions[func]?.name } : { func: places[here][func] },
+        words: `${plain(value.before, scale)} left, ${plain(value.after, scale)} right (${sign}${
+          sure || !judged ? '' : ', not distinguishable'})`,
+      };
     };
+    return { totals, changed: (node: number) => known[node] ??= change(node),
+      profile: { ...page.profile, flame, functions } };
   }, [found, judged]);
-  useEffect(() => setZoom(0), [found]);
-  return <Section id="changed-stacks" title="Flame graph of what changed">
-    <p class="faint">{notes.changed}</p>
+  const zoom = zoomed.found === found && totals.total[zoomed.zoom] ? zoomed.zoom : 0;
+  return <Section id="changed" title="Flame graph">
+    <p class="faint">{profile.written.notes.changed}</p>
     <PageContext.Provider value={{ ...page, profile, set: () => {},
-      go: (change) => setZoom(change.zoom ?? 0) }}>
-      <FlameGraph totals={totals} zoom={totals.total[zoom] && zoom} found={null} changed={changed} />
+      view: { ...page.view, depth: 0, cutoff: 0, shape: 'icicle' },
+      go: (change) => setZoom({ found, zoom: change.zoom ?? 0 }) }}>
+      <FlameGraph totals={totals} zoom={zoom} changed={changed} found={wanted ? (func) =>
+        profile.functions[func].text.toLowerCase().includes(wanted) : null} />
     </PageContext.Provider>
   </Section>;
 }
@@ -176,7 +181,7 @@ function Compared({ sides }: { sides: [Side, Side] }) {
     {!judged && <p class="warn">{metric.name === 'wall'
       ? notes.unjudged
       : <>{notes.shown} <code>cairn diff --metric {metric.name}</code></>}</p>}
-    <Graph found={found} scale={scale} judged={judged} />
+    <Later><Graph found={found} scale={scale} judged={judged} wanted={wanted} /></Later>
     <Rows rows={judged ? rows : rows.map(unjudged)} sides={sides} scale={scale} judged={judged} />
     <p class="faint">{scale === 'share' && notes.points} {notes.intervals}</p>
   </>;

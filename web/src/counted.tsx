@@ -79,7 +79,7 @@ export function CallTable({ found, most = ROWS, choice }: {
         {resumed && <td class="number faint time">{told(row.suspended)}</td>}
         <td class="wide"><Place func={row.func} /></td>
       </tr>)}</tbody></table></Scroll>
-    {shown.some((row) => poor.has(row.func)) && <p class="faint">{notes.poor}</p>}
+    {shown.some((row) => poor.has(row.func)) && <p class="faint">{POOR}: {notes.poor}.</p>}
     {partial && <p class="warn">{notes.partly}</p>}
     {more}
   </>;
@@ -115,12 +115,12 @@ export function CallFacts({ func, choice }: { func: number; choice: Choice }) {
   if (!row) return null;
   return <p>{row.calls < 1 && row.primitive < 0 ? profile.written.notes.uncounted
     : plural(row.calls, 'call')}{row.calls > 0 && row.primitive < row.calls
-    && <>, {row.primitive < 0 ? '?' : count(row.primitive)} of them with none of its own below</>}:
+    && <>, {row.primitive < 0 ? '?' : count(row.primitive)} {profile.written.notes.outermost_calls}</>}:
     {' '}tottime{' '}
     <b>{time(row.self)}</b>, {per(row.self, row.calls)} a call; cumtime <b>{time(row.total)}</b>,{' '}
     {per(row.total, row.primitive)} a call{row.resumes > 0
       && <>; resumed {plural(row.resumes, 'time')}, suspended {time(row.suspended)}</>}
-    {profile.written.costly?.includes(func) && <>. {profile.written.notes.poor}</>}.{partly(profile, func)} Of all of the time{choice.thread < 0 && choice.process < 0 && ', all threads'}.</p>;
+    {profile.written.costly?.includes(func) && <>. {POOR}: {profile.written.notes.poor}</>}.{partly(profile, func)} Of all of the time{choice.thread < 0 && choice.process < 0 && ', all threads'}.</p>;
 }
 
 // Lines and instructions are counted by process, and no more is known of them.
@@ -130,7 +130,7 @@ export function OfTheWhole({ what }: { what: string }) {
     : choice.process >= 0 ? 'all threads of the chosen process' : 'all threads';
   return filters.length === 0 ? <p class="faint">{what} of the whole recording, {whose}.</p>
     : <p class="warn note">{what} of the whole recording, {whose}{profile.written.notes.without}
-      {' '}{filters.join(', ')}.</p>;
+      {' '}({filters.join(', ')}).</p>;
 }
 
 // The time of lines by samples, of what is chosen.
@@ -184,7 +184,7 @@ export function HotLines({ most = 10 }: { most?: number }) {
 export function LetGo({ func }: { func: number }) {
   const { let_go: some, notes } = usePage().profile.written;
   return some && (func < 0 || some.includes(func)) ? <p class="warn">{func < 0
-    && `${plural(some.length, 'function')}: `}{notes.let_go}</p> : null;
+    ? `Lines or instructions of ${plural(some.length, 'function')}` : 'They'} {notes.let_go}</p> : null;
 }
 
 // Types of its values, or what it called.

@@ -38,9 +38,10 @@ interface Written extends WrittenCounts {
     | 'intervals' | 'drawn' | 'draw' | 'about' | 'tasks' | 'task' | 'untimed' | 'held' | 'redacted'
     | 'live' | 'paused' | 'ended' | 'lost' | 'failed' | 'patterns' | 'deeper' | 'arrows'
     | 'absent' | 'few' | 'joined' | 'moments' | 'uncounted' | 'source' | 'line' | 'empty' | 'shown'
-    | 'flame' | 'changes' | 'changed' | 'longest' | 'lanes' | 'timed' | 'hits' | 'without' | 'let_go'
+    | 'tree' | 'changes' | 'changed' | 'longest' | 'lanes' | 'clocked' | 'unclocked' | 'without' | 'let_go'
     | 'idle' | 'apart' | 'same' | 'points' | 'poor' | 'partly' | 'percent' | 'clockless' | 'hybrid'
-    | 'unread' | 'made' | 'unsampled' | 'unlike' | 'copy' | 'whole' | 'gain' | 'differ', string>;
+    | 'unread' | 'made' | 'unsampled' | 'unlike' | 'uncopied' | 'calls' | 'gain' | 'differ'
+    | 'nothing' | 'outermost_calls', string>;
   recording: {
     mode: string;
     program: string;

@@ -121,7 +121,7 @@ export function Filters() {
       onClick={() => copy(command)}>
       Copy as command</button> <span role="status">{said}</span></div>}
     {view.metric === 'counted' && (view.from >= 0 || view.region >= 0) && <p class="warn note">
-      {profile.written.notes.whole} {view.from >= 0 && 'time '}{kind} is left out of them.</p>}
+      {profile.written.notes.calls} {view.from >= 0 && 'time '}{kind} is left out of them.</p>}
     {view.from >= 0 && profile.cells.timeless && <p class="warn note">
       {profile.written.notes.untimed}</p>}
     {kind === 'task' && <p class="note">{profile.written.notes.task}</p>}

@@ -145,7 +145,7 @@ export function FunctionView() {
   const hits = useMemo(() => countedLines(profile, choice, chosen), [profile, choice, chosen]);
   const opcodes = useMemo(() => opcodesOf(profile, choice, chosen), [profile, choice,
     chosen]);
-  if (chosen < 0) return <p>Nothing was recorded here.</p>;
+  if (chosen < 0) return <p>{profile.written.notes.nothing}</p>;
   const func = profile.functions[chosen];
   return <>
     <h2 class="title" {...menuOf({ func: chosen })}><Name text={func.name} /></h2>
@@ -173,8 +173,8 @@ export function FunctionView() {
       {hits.length > 0 && <LetGo func={chosen} />}
       {hits.length > 0 && (hits.some((line) => line.timed)
         ? <><p class="faint">{written.notes.line}</p>
-          <OfTheWhole what={written.notes.timed} /></>
-        : <OfTheWhole what={written.notes.hits} />)}
+          <OfTheWhole what={written.notes.clocked} /></>
+        : <OfTheWhole what={written.notes.unclocked} />)}
       {!written.source && <p class="faint">{written.notes.source}</p>}
     </Section>}
     {opcodes.length > 0 && <Section id="opcodes" title="Its instructions">

@@ -105,7 +105,7 @@ export function useMore<Row>(rows: Row[], most: number): [Row[], JSX.Element | f
 export function useCopy(): [string, (text: string) => void] {
   const [said, setSaid] = useState(''), { profile } = usePage();
   return [said, (text) => void navigator.clipboard.writeText(text).then(() => setSaid('copied'),
-    () => setSaid(`${profile.written.notes.copy} ${text}`))];
+    () => setSaid(`${profile.written.notes.uncopied} ${text}`))];
 }
 
 // What may be wider than the page; with the focus in it, the arrow keys move it.

@@ -6,7 +6,7 @@ import { useDrawing, useWidth, type Style } from './drawing';
 import { drawLanes, LANE, lanesOf, statesIn, type LaneLook } from './lanes';
 import { menuOf } from './menu';
 import { Name, Section, usePage } from './parts';
-import { plural, time } from './words';
+import { time } from './words';
 
 const FILLS: Record<(typeof STATES)[number], string> = {
   running: '--running', gil_wait: '--gil', runnable: '--runnable', blocked: '--blocked',
@@ -93,8 +93,8 @@ function Lanes({ within, title }: { within: number; title: string }) {
         <Name text={lane.title} /></li>)}</ol>
       <div ref={frame} class="lane-strip">
         <canvas ref={canvas} role="img" style={{ height: `${height}px` }}
-          aria-label={`${plural(lanes.length, 'lane')}, ${time(count * slices.width_ns)}.
-            ${profile.written.notes.lanes}`}
+          aria-label={`What ${lanes.length === 1 ? 'one thread' : `${lanes.length} threads`} did over
+            ${time(count * slices.width_ns)}. ${profile.written.notes.lanes}`}
           {...at && (lanes[at[0]]?.thread ?? -1) >= 0 && menuOf({ thread: lanes[at[0]].thread,
             from: at[1], to: at[1] + 1 })}
           onPointerDown={down} onPointerMove={move} onPointerUp={up}
