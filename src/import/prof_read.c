@@ -67,9 +67,9 @@ static int read_long(struct cairn_marshal *marshal, int64_t *ret_whole)
             return -CAIRN_EDAMAGED;
         whole |= (unsigned __int128)digit << (15 * i);
     }
-    if (whole > INT64_MAX)
+    if (whole > (unsigned __int128)INT64_MAX + negative)
         return -CAIRN_ELIMIT;
-    *ret_whole = negative ? -(int64_t)whole : (int64_t)whole;
+    *ret_whole = negative ? (int64_t)(0 - (uint64_t)whole) : (int64_t)whole;
     return 0;
 }
 

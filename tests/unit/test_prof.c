@@ -224,6 +224,35 @@ static void test_order_is_pythons(void **state)
     cairn_prof_release(&prof);
 }
 
+/* The least number that there is, which has no opposite. */
+static void test_every_number_is_written_and_read(void **state)
+{
+    static const int64_t numbers[] = {
+        INT64_MIN, INT64_MIN + 1, INT32_MIN - INT64_C(1), INT32_MIN, -1, 0, INT32_MAX + INT64_C(1),
+        INT64_MAX};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+        const struct cairn_prof_numbers counts = {.calls = numbers[i], .primitive = numbers[i]};
+        struct cairn_prof prof, again;
+        struct cairn_buf out;
+        uint32_t key, row;
+
+        assert_int_equal(cairn_prof_init(&prof), 0);
+        assert_int_equal(cairn_prof_key(&prof, BYTES("a.py"), numbers[i], BYTES("f"), &key), 0);
+        assert_int_equal(cairn_prof_put(&prof, key, &counts, &row), 0);
+        cairn_buf_init(&out, 4096);
+        assert_int_equal(cairn_prof_write(&prof, &out), 0);
+        again = read_ok(cairn_buf_span(&out));
+        assert_int_equal(again.keys.items[0].line, numbers[i]);
+        assert_int_equal(again.rows.items[0].numbers.calls, numbers[i]);
+        assert_int_equal(again.rows.items[0].numbers.primitive, numbers[i]);
+        cairn_prof_release(&again);
+        cairn_prof_release(&prof);
+        cairn_buf_release(&out);
+    }
+}
+
 /* Whatever request for memory fails: an answer, and nothing that leaks. */
 static void test_short_of_memory(void **state)
 {
@@ -299,6 +328,7 @@ int main(void)
         cmocka_unit_test(test_samples_are_marked),
         cmocka_unit_test(test_sums_of_tables),
         cmocka_unit_test(test_order_is_pythons),
+        cmocka_unit_test(test_every_number_is_written_and_read),
         cmocka_unit_test(test_short_of_memory),
         cmocka_unit_test(test_a_table_is_handed_over_whole_or_not_at_all),
     };
