@@ -50,8 +50,8 @@ static inline struct cairn_pycodes_mark cairn_pycodes_mark(const struct cairn_py
 
 /* Whether what was loaded since the mark may have come to its address after the frames were copied,
  * whose own code it was not: it comes and goes, and was seen so long after that other code can have
- * been freed and this be made; or it has no name because who looks was put off its processor, which
- * has nothing to do with the program. Another read of the frames is after both. */
+ * been freed and this be made; or it was over by the time its names were looked for, which was late
+ * as when who looks is put off its processor. Another read of the frames is after both. */
 bool cairn_pycodes_came_late(const struct cairn_pycodes *codes, struct cairn_pycodes_mark mark);
 
 #endif
