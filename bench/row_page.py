@@ -2,9 +2,10 @@
 
 Cairn serves it (`cairn view`), and writes it to a file that is opened from the disk (`cairn html`);
 speedscope's page (npm) is served from a folder, beside what `cairn export -f speedscope` makes of the
-same recording, and is asked only how soon it has it. The browser is headless Chromium, without a
-GPU. A number of a browser is the time until what was asked
-for is on the screen, two frames later; CPU is that of the thread that draws.
+same recording, and is asked only how soon it has it. `profiling.sampling` writes a file, too: of a
+million samples, as of more it takes many minutes, and once. The browser is headless Chromium,
+without a GPU. A number of a browser is the time until what was asked for is on the screen, two
+frames later; CPU is that of the thread that draws.
 """
 import functools
 import http.server
@@ -19,6 +20,7 @@ from pathlib import Path
 
 import machine
 import measure
+from row_report import make_tachyon
 from subjects import ROOT, build_program
 from table import Goal
 
@@ -29,6 +31,7 @@ SPEEDSCOPE = "1.25.0"
 OPENED = 5  # times
 STEPS = 20  # of each kind
 READY_S = 400
+PEER_S = 900
 PATIENCE_MS = 240_000
 WHERE = "headless Chromium"
 EXPECTED = {"all": "no figure in the research"}
@@ -50,6 +53,8 @@ UNITS = {"ready": ("until it is served", "s"), "paint": ("first paint", "s"),
          "file memory": ("the page as a file, peak memory to make it", "MiB"),
          "file size": ("the page as a file", "MiB"),
          "file paint": ("the page as a file, first paint", "s")}
+FILES = {**{kind: UNITS[kind] for kind in UNITS if kind.startswith("file ")},
+         "file cpu": ("the page as a file, CPU of the page to open", "s")}
 NO_BRUSH = "with so many stacks it has one slice: there is no part of the time to choose"
 PAINT = """async () => {
     for (;;) {
@@ -145,18 +150,46 @@ def open_page(browser, link, kinds):
     return values
 
 
-def measure_file(browser, binary, file):
-    """The page as a file of its own."""
-    page = Path(file).with_suffix(".html")
-    ran = measure.run([str(binary), "html", "--force", "-o", str(page), str(file)], READY_S)
+def measure_file(browser, command, page):
+    """A page as a file of its own, made by `command`."""
+    ran = measure.run([str(word) for word in command], PEER_S)
     opened = Page(browser)
     opened.page.goto(page.as_uri())
-    opened.page.get_by_role("tab", name="Overview", exact=True).wait_for()
     values = {"file time": ran.wall_s, "file memory": ran.peak_bytes / MIB,
-              "file size": page.stat().st_size / MIB, "file paint": opened.page.evaluate(PAINT)}
+              "file size": page.stat().st_size / MIB, "file paint": opened.page.evaluate(PAINT),
+              "file cpu": opened.cpu_s()}
     opened.context.close()
     page.unlink()
     return values
+
+
+def cairns_file(browser, binary, file):
+    page = Path(file).with_suffix(".html")
+    return measure_file(browser, [binary, "html", "--force", "-o", page, file], page)
+
+
+def measure_files(bench, launched):
+    """A million samples, of Cairn and of who takes minutes for them."""
+    replay = make_tachyon(bench)
+    if not replay:
+        return
+    tables = {kind: bench.table(f"page: {kind}, 1 million samples", f"Page of 1 million samples, {title}",
+                                unit, EXPECTED) for kind, (title, unit) in FILES.items()}
+    binary, file = bench.tools["cairn"][0].binary, bench.folder / "million.cairn"
+    subprocess.run([build_program("large_recording"), file, str(MILLION)], check=True, timeout=300)
+    subject = bench.tools["profiling.sampling"][0].subject
+    seen, page = subject.scratch(bench.folder, "tachyon.html")
+    for tool, run in (
+            ("cairn", lambda browser: cairns_file(browser, binary, file)),
+            ("profiling.sampling", lambda browser: measure_file(
+                browser, [*replay[0], "--flamegraph", "-o", seen, replay[1]], page))):
+        with launched() as browser:
+            try:
+                for kind, value in run(browser).items():
+                    tables[kind].add(0, WHERE, tool, value)
+            except Exception as why:
+                for table in tables.values():
+                    table.fail(WHERE, tool, str(why).splitlines()[0][:100])
 
 
 def measure_cairn(browser, binary, file):
@@ -175,7 +208,8 @@ def measure_cairn(browser, binary, file):
         for kind, key in (("peak", "VmHWM:"), ("memory", "VmRSS:")):
             values[kind] = int(status.split(key)[1].split()[0]) / 1024
         values["recording"] = values["memory"] * MIB / Path(file).stat().st_size
-        return {**values, **measure_file(browser, binary, file)}
+        of_file = cairns_file(browser, binary, file)
+        return {**values, **{kind: of_file[kind] for kind in of_file if kind in UNITS}}
     finally:
         timer.cancel()
         server.terminate()
@@ -256,22 +290,28 @@ def measure_rows(bench):
     work = {"cairn": lambda browser: measure_cairn(browser, binary, file),
             "speedscope": lambda browser: measure_speedscope(bench, browser, binary, file)}
     with ending(sync_playwright()) as playwright:
+        @contextmanager
+        def launched():
+            browser = playwright.chromium.launch(
+                executable_path=chromium(), args=["--no-sandbox"] if os.geteuid() == 0 else [])
+            try:
+                yield browser
+            finally:
+                with machine.ending():
+                    browser.close()
+
         for turn in range(bench.rounds):
             for tool, run in work.items():
-                browser = playwright.chromium.launch(
-                    executable_path=chromium(),
-                    args=["--no-sandbox"] if os.geteuid() == 0 else [])
-                try:
-                    values = run(browser)
-                except Exception as why:
-                    for table in tables.values():
-                        table.fail(WHERE, tool, str(why).splitlines()[0][:100])
-                    continue
-                finally:
-                    with machine.ending():
-                        browser.close()
+                with launched() as browser:
+                    try:
+                        values = run(browser)
+                    except Exception as why:
+                        for table in tables.values():
+                            table.fail(WHERE, tool, str(why).splitlines()[0][:100])
+                        continue
                 for kind, value in values.items():
                     tables[kind].add(turn, WHERE, tool, value)
                 if tool == "cairn" and "brush" not in values:
                     bench.refused["cairn", f"a part of the time of {name}"] = NO_BRUSH
+        measure_files(bench, launched)
     machine.to_tool_cores()

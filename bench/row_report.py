@@ -42,8 +42,8 @@ def make_recordings(bench):
 
 
 def make_tachyon(bench):
-    """The command that reports on a million samples; None when the peer is not at hand, or when
-    there is no time: it takes a minute."""
+    """The command that replays a million samples, and its file; None when the peer is not at hand,
+    or when there is no time: it takes a minute."""
     if bench.quick or "profiling.sampling" not in bench.tools:
         return None
     tool = bench.tools["profiling.sampling"][0]
@@ -52,7 +52,7 @@ def make_tachyon(bench):
     script = (ROOT / "bench" / "large_tachyon.py").read_text()
     subprocess.run([*subject.prefix(), subject.executable, "-c", script, seen, str(MILLION)],
                    check=True, timeout=300)
-    return [*tool.command, "replay", "--pstats", seen]
+    return [*tool.command, "replay"], seen
 
 
 def make_tables(bench, name, samples):
@@ -86,7 +86,8 @@ def measure_rows(bench):
     machine.to_every_core()
     for turn in range(min(ROUNDS, bench.rounds)):
         # Once: it takes minutes, and its ratio is far from 1.
-        peers = [("profiling.sampling", work[MILLION][1], replay)] if replay and turn == 0 else []
+        peers = [("profiling.sampling", work[MILLION][1], [*replay[0], "--pstats", replay[1]])
+                 ] if replay and turn == 0 else []
         for name, tables, args in [*work.values(), *peers]:
             try:
                 ran = measure.run([str(a) for a in args], DEADLINE_S)
