@@ -128,7 +128,9 @@ static int process_of(struct cairn_guest *guest, const struct cairn_guest_thread
     uint64_t found, key;
 
     CAIRN_TRY(cairn_writer_string(guest->writer, thread->process, &def.name));
-    key = thread->pid ? 0 : (uint64_t)thread->process_place << 32 | def.name;
+    key = thread->pid             ? 0
+          : thread->process_place ? (uint64_t)thread->process_place << 32
+                                  : def.name;
     if (cairn_map_get(&guest->processes, thread->pid, key, &found)) {
         *ret_track = (uint32_t)found;
         return 0;

@@ -349,13 +349,19 @@ static int give_sample(struct gecko *g, struct thread *thread, uint32_t id, size
     return cairn_guest_add(g->guest, &sample);
 }
 
+/* What has no number is told apart by its name. */
+static struct cairn_span name_of(const struct gecko *g, uint32_t name, uint32_t other)
+{
+    return cairn_intern_get(&g->names, name ? name : other);
+}
+
 static int give_thread(struct gecko *g, struct thread *thread)
 {
     struct cairn_guest_thread made = {
         .pid = thread->pid,
         .tid = thread->tid,
-        .process = cairn_intern_get(&g->names, thread->process),
-        .name = cairn_intern_get(&g->names, thread->name),
+        .process = name_of(g, thread->process, thread->other_pid),
+        .name = name_of(g, thread->name, thread->other_tid),
         .place = thread->other_tid,
         .process_place = thread->other_pid,
     };

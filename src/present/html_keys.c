@@ -51,15 +51,15 @@ static const struct {
     {"tree", "Flame graph. The tree below says the same."},
     {"changes", "Flame graph of what changed. Arrows move from box to box; the table below is by "
                 "function."},
-    {"changed", "A box is as wide as what is in it, of each stack\u2019s own time what the side "
-                "has that has more of it: so what is gone is there, too. Orange: the right has "
-                "more (+); blue: it has less (\u2212); grey: no difference that can be told."},
+    {"changed", "A box is as wide as the own times in it, each that of the side which has more: so "
+                "what is gone is there, too. Orange: the right has more (+); blue: it has less "
+                "(\u2212); grey: no difference that can be told."},
     {"longest", "are in this page. All of a part of the time: cairn html --from 1s --to 2s; all: "
                 "cairn export -f perfetto."},
     {"lanes", "The two ends below choose a part of the time."},
     {"clocked", "Hits and times were counted; they are"},
     {"unclocked", "Hits were counted, no clock was read; they are"},
-    {"without", ": they are counted by process, and what is chosen is left out of them"},
+    {"without", ": they are counted by process, and what is chosen says nothing of them"},
     {"let_go", "were counted until let go for --max-overhead: so many and more."},
     {"poor", "over half of its tottime is what counting took of it"},
     {"partly",

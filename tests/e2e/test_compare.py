@@ -133,9 +133,14 @@ def test_who_has_zoomed_in_can_change_what_is_compared(cairn, runs, browser):
         canvas.click(position=place)
         assert "sleep_through" not in told_of_stacks(page)
         canvas.focus()
-        page.keyboard.press("ArrowDown")
         page.keyboard.press("Escape")
         assert set(told_of_stacks(page)) == set(told)
+        # The same boxes, of another comparison: nothing of it is selected, and all of it is there.
+        canvas.click(position=place)
+        page.get_by_role("button", name="Exchange the sides").click()
+        expect(page.locator("#flame-detail")).to_contain_text("Arrows move")
+        assert set(told_of_stacks(page)) == set(told)
+        page.get_by_role("button", name="Exchange the sides").click()
         for name in ("sleep_through", "spin"):
             canvas.click(position=next(iter(told_of_stacks(page)[name].values())))
             hold_threads(page, *("sleeper", "sleeper") if name == "sleep_through" else ("busy", "busy"))
@@ -145,11 +150,31 @@ def test_who_has_zoomed_in_can_change_what_is_compared(cairn, runs, browser):
             hold_threads(page, "busy", "sleeper")
 
 
+def test_the_graph_is_gone_through_by_keyboard(cairn, runs, browser):
+    with opened(browser, make(cairn, runs["one"]), "#tab=compare") as page:
+        hold_threads(page, "busy", "sleeper")
+        canvas, detail = page.locator("#panel canvas"), page.locator("#flame-detail")
+        canvas.focus()
+        seen = []
+        for _ in range(12):  # to the innermost box, and no further
+            page.keyboard.press("ArrowDown")
+            seen.append(detail.inner_text())
+        assert "right (" in seen[0] and seen[0].endswith(": all") and seen[-1] == seen[-2] != seen[0], seen
+        page.keyboard.press("Enter")
+        page.mouse.move(2, 2)
+        assert set(told_of_stacks(page)) <= {text.partition(": ")[2].split(" ")[0] for text in seen}
+        page.keyboard.press("Escape")
+        assert {"spin", "sleep_through"} <= set(told_of_stacks(page))
+
+
 def test_a_graph_that_is_not_judged_says_what_differs(cairn, runs, browser):
     file = make(cairn, runs["two"], "--before", runs["one"])
     with opened(browser, file, "#tab=compare&metric=cpu&scale=time") as page:
         told = told_of_stacks(page)
     assert all("+" in values and "distinguishable" not in values for values in told["spin"]), told
+    with opened(browser, file, "#tab=compare&metric=cpu&left=all&right=all") as page:
+        told = told_of_stacks(page)
+    assert all("(\u00b10.0 pp)" in values for boxes in told.values() for values in boxes), told
 
 
 def test_the_graph_of_two_recordings_is_judged_box_by_box(cairn, runs, browser):

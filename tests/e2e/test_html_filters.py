@@ -284,6 +284,10 @@ def test_what_a_region_leaves_alone_says_so(cairn, python, browser):
         pytest.skip(f"no module was built for {python.label}: its headers are not there")
     cairn("run", "--exact", "--lines", "--report", "none", "-o", "x.cairn", "--",
           *python.command("paged.py"), env={"PYTHONPATH": python.package()}).expect()
+    of_a_part = make(cairn, cairn.folder / "x.cairn", "--from", "1ms")
+    with opened(browser, of_a_part, "#metric=counted") as page:
+        expect(page.locator("section", has=page.locator("#hot-lines")).locator(".warn")
+               ).to_contain_text("(time)")
     file = make(cairn, cairn.folder / "x.cairn")
     with opened(browser, file, "#region=0&metric=counted") as page:
         expect(page.locator("header .warn")).to_contain_text("the chosen region is left out of them")

@@ -943,6 +943,13 @@ def test_processes_of_one_name_whose_numbers_are_texts(cairn, folder, form):
     (folder / "x.json").write_text(json.dumps(told))
     processes = cairn.report(folder / "x.json", "--by", "process")["rows"]
     assert sorted(round(row["total_s"] * 1000) for row in processes) == [1, 2, 3], processes
+    # Without a name they are called by what they have in place of a number.
+    if form == "gecko":
+        for thread in told["threads"]:
+            del thread["processName"]
+        (folder / "x.json").write_text(json.dumps(told))
+        processes = cairn.report(folder / "x.json", "--by", "process")["rows"]
+        assert sorted(row["name"] for row in processes) == sorted(pids), processes
 
 
 def test_gecko_by_row_and_by_column(cairn, folder):

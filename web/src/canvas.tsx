@@ -73,7 +73,8 @@ export function FlameGraph({ totals, zoom, found, changed }: {
   }, [rows, up]);
   last.current = selected && !selected.thin ? profile.names.box[selected.node] : -1;
   useEffect(() => {
-    if (grown) setAt(place);
+    if (changed) setAt(null);
+    else if (grown) setAt(place);
     shown.current = profile;
   }, [profile]);
 

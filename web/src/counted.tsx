@@ -120,7 +120,7 @@ export function CallFacts({ func, choice }: { func: number; choice: Choice }) {
     <b>{time(row.self)}</b>, {per(row.self, row.calls)} a call; cumtime <b>{time(row.total)}</b>,{' '}
     {per(row.total, row.primitive)} a call{row.resumes > 0
       && <>; resumed {plural(row.resumes, 'time')}, suspended {time(row.suspended)}</>}
-    {profile.written.costly?.includes(func) && <>. {POOR}: {profile.written.notes.poor}</>}.{partly(profile, func)} Of all of the time{choice.thread < 0 && choice.process < 0 && ', all threads'}.</p>;
+    {profile.written.costly?.includes(func) && <>. {profile.written.notes.poor}</>}.{partly(profile, func)} Of all of the time{choice.thread < 0 && choice.process < 0 && ', all threads'}.</p>;
 }
 
 // Lines and instructions are counted by process, and no more is known of them.

@@ -181,8 +181,8 @@ export function leftOut({ written, region, inside }: Profile, choice: Choice): s
   const filters: [string, boolean][] = [
     ['process', joined && choice.process >= 0],
     ['thread', choice.thread >= 0 || 'thread' in chosen],
-    ['time', choice.from > 0 || choice.to < slices.count || choice.outside || 'from_ns' in chosen
-      || 'to_ns' in chosen],
+    ['time', choice.from > 0 || choice.to < slices.count || choice.outside || 'from' in chosen
+      || 'to' in chosen],
     [inside[region]?.[2] ? 'task' : 'region', region >= 0 || 'region' in chosen],
     ['task', 'task' in chosen], ['while', 'while' in chosen],
     ['focus', choice.focus !== '' || 'focus' in chosen],

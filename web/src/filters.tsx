@@ -33,7 +33,10 @@ export function commandOf(page: Page, view: View): string {
     if (pattern) flags[key] = [...(flags[key] as string[] | undefined) ?? [], pattern];
   };
   if (view.metric !== 'wall') flags.metric = view.metric;
-  if (view.process >= 0) flags.process = String(processes[view.process].pid);
+  if (view.process >= 0) {
+    const { pid, role } = processes[view.process];
+    flags.process = pid ? String(pid) : literally(role);
+  }
   if (view.thread >= 0) flags.thread = String(threads[view.thread].tid || literally(threads[view.thread].name));
   const timed = view.metric !== 'counted';
   if (kind && timed) flags[kind] = literally(profile.inside[view.region][0]);
