@@ -83,14 +83,15 @@ def test_exec_by_another_thread_begins_anew(cairn, interpreter):
 def test_a_process_goes_on_without_its_first_thread(cairn, interpreter):
     """It is a zombie then, in name; so it is for a moment where another thread calls exec."""
     file, ended = cairn.record(interpreter, "leader_exits.py", 0.8)
-    used_s, blind_s = ended.last_json()["cpu_s"], cairn.blind_s(file, ended)
+    told, blind_s = ended.last_json(), cairn.blind_s(file, ended)
     stacks = cairn.collapsed(file, "--metric", "cpu")
     cpu_s = sum(stacks.values()) / 1e6
-    assert used_s - 0.05 - blind_s < cpu_s < 1.05 * used_s + 0.05
-    wall_s = sum(cairn.collapsed(file).values()) / 1e6
-    assert wall_s < cairn.report(file)["recording"]["wall_s"] * 1.02 + 0.1, "who is over has no time"
+    assert told["cpu_s"] - 0.05 - blind_s < cpu_s < 1.05 * told["cpu_s"] + 0.05
+    # Both sleep and wait for the GIL for as long as the machine lets them: the program tells.
+    wall_s, whole_s = sum(cairn.collapsed(file).values()) / 1e6, cairn.report(file)["recording"]["wall_s"]
+    assert wall_s < whole_s * 1.02 + told["both_s"], "who is over has no time"
     # Its first half may have been read before the other thread was.
-    assert time_in(stacks, "stay") / 1e6 > 0.5 * ended.last_json()["stay_s"] - blind_s
+    assert time_in(stacks, "stay") / 1e6 > 0.5 * told["stay_s"] - blind_s
 
 
 def test_time_before_python_is_there_is_counted(cairn, interpreter, folder):

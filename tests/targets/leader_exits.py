@@ -1,6 +1,6 @@
 """A process whose first thread ends before another does: from outside it looks like a zombie.
 Prints the CPU time of both
-and of the other.
+and of the other, and for how long both were there.
 
     leader_exits.py [SECONDS]
 """
@@ -14,6 +14,9 @@ import time
 SYS_EXIT = {"x86_64": 60, "aarch64": 93}[os.uname().machine]
 
 
+over = []  # when the first thread ends
+
+
 def spin(seconds):
     start = time.perf_counter()
     while time.perf_counter() - start < seconds:
@@ -21,8 +24,9 @@ def spin(seconds):
 
 
 def stay(seconds):
+    begun = time.perf_counter()
     spin(seconds)
-    told = {"cpu_s": time.process_time(), "stay_s": time.thread_time()}
+    told = {"cpu_s": time.process_time(), "stay_s": time.thread_time(), "both_s": over[0] - begun}
     print(json.dumps(told), flush=True)
     os._exit(0)
 
@@ -32,4 +36,6 @@ if __name__ == "__main__":
     spin(length / 2)
     threading.Thread(target=stay, args=[length]).start()
     time.sleep(0.1)  # it has not run for a while when it ends
-    ctypes.CDLL(None).syscall(SYS_EXIT, 0)
+    leave = ctypes.CDLL(None).syscall
+    over.append(time.perf_counter())
+    leave(SYS_EXIT, 0)
