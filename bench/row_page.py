@@ -3,7 +3,7 @@
 Cairn serves it (`cairn view`), and writes it to a file that is opened from the disk (`cairn html`);
 speedscope's page (npm) is served from a folder, beside what `cairn export -f speedscope` makes of the
 same recording, and is asked only how soon it has it. `profiling.sampling` writes a file, too: of a
-million samples, as of more it takes many minutes, and once. The browser is headless Chromium,
+million samples, as in the row report, and once. The browser is headless Chromium,
 without a GPU. A number of a browser is the time until what was asked for is on the screen, two
 frames later; CPU is that of the thread that draws.
 """
@@ -169,7 +169,7 @@ def cairns_file(browser, binary, file):
 
 
 def measure_files(bench, launched):
-    """A million samples, of Cairn and of who takes minutes for them."""
+    """A million samples, of Cairn and of `profiling.sampling`."""
     replay = make_tachyon(bench)
     if not replay:
         return

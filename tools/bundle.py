@@ -23,7 +23,7 @@ OWN = ("profile written choice sums flame programOnly outermost firstLine timele
        "native folded base change words depth zoom cutoff seen stack starts box within thick radius kept outer drop edge names "
        "first last level above judged shade copy several funcs order pause follow down cold "
        "place arms pairs valueOf sign ink own full_ns home hot dim most boxes where what phase label view after part kind").split()
-# What preact calls methods of classes by, and options: here are neither.
+# Names of preact's own: no component here is a class, and nothing else goes by them.
 PREACTS = ("getDerivedStateFromProps getDerivedStateFromError getSnapshotBeforeUpdate getChildContext "
            "componentWillMount componentDidMount componentWillUpdate componentDidUpdate componentDidCatch "
            "componentWillReceiveProps componentWillUnmount shouldComponentUpdate forceUpdate contextType "
